@@ -1,0 +1,137 @@
+"""Orchestrator: plans who runs which task when, on mixed workers, with a proven bound.
+
+Five stages, in the order in which they happen:
+
+    graph    what is to run, and on what        TaskGraph, Cluster
+    costs    how long, how many bytes           CostModel, Instance
+    plan     who does what, when                plan -> PlanResult (Schedule, lower bound, why)
+    execute  do it, and watch                   optimize (any Dask work) -> RunRecord
+    learn    be less wrong next time            a CostModel for the next run
+
+`ScheduleStore` remembers schedules and runs. Importing this package is cheap: each name below is
+loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orchestrator_core.costs.instance import Instance
+    from orchestrator_core.costs.model import CostModel, FirstKnown, GraphCosts, TableCosts
+    from orchestrator_core.errors import (
+        InfeasibleInstance,
+        InvalidInput,
+        InvalidSchedule,
+        OrchestratorError,
+        PlanningFailed,
+        StoreError,
+        UnsupportedInstance,
+    )
+    from orchestrator_core.execute.dask.optimize import optimize
+    from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
+    from orchestrator_core.graph.cluster import Cluster, Link, Worker
+    from orchestrator_core.graph.formats import read_cluster, read_workflow
+    from orchestrator_core.graph.task import Edge, Mode, Task
+    from orchestrator_core.graph.task_graph import TaskGraph
+    from orchestrator_core.orchestrate import Orchestrator
+    from orchestrator_core.plan.budget import Budget
+    from orchestrator_core.plan.check import check_schedule
+    from orchestrator_core.plan.portfolio import plan
+    from orchestrator_core.plan.result import Attempt, PlanResult, PlanStatus
+    from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
+    from orchestrator_core.store.sql import ScheduleStore
+
+_HOME = {
+    "Assignment": "plan.schedule",
+    "Attempt": "plan.result",
+    "Budget": "plan.budget",
+    "Cluster": "graph.cluster",
+    "CostModel": "costs.model",
+    "Edge": "graph.task",
+    "FirstKnown": "costs.model",
+    "GraphCosts": "costs.model",
+    "InfeasibleInstance": "errors",
+    "Instance": "costs.instance",
+    "InvalidInput": "errors",
+    "InvalidSchedule": "errors",
+    "Link": "graph.cluster",
+    "Mode": "graph.task",
+    "Orchestrator": "orchestrate",
+    "OrchestratorError": "errors",
+    "PlanRecord": "execute.record",
+    "PlanResult": "plan.result",
+    "PlanStatus": "plan.result",
+    "PlanningFailed": "errors",
+    "RunRecord": "execute.record",
+    "Schedule": "plan.schedule",
+    "ScheduleStore": "store.sql",
+    "StoreError": "errors",
+    "TableCosts": "costs.model",
+    "Task": "graph.task",
+    "TaskGraph": "graph.task_graph",
+    "TaskRecord": "execute.record",
+    "Transfer": "plan.schedule",
+    "UnsupportedInstance": "errors",
+    "Worker": "graph.cluster",
+    "check_schedule": "plan.check",
+    "optimize": "execute.dask.optimize",
+    "plan": "plan.portfolio",
+    "read_cluster": "graph.formats",
+    "read_workflow": "graph.formats",
+}
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Assignment",
+    "Attempt",
+    "Budget",
+    "Cluster",
+    "CostModel",
+    "Edge",
+    "FirstKnown",
+    "GraphCosts",
+    "InfeasibleInstance",
+    "Instance",
+    "InvalidInput",
+    "InvalidSchedule",
+    "Link",
+    "Mode",
+    "Orchestrator",
+    "OrchestratorError",
+    "PlanRecord",
+    "PlanResult",
+    "PlanStatus",
+    "PlanningFailed",
+    "RunRecord",
+    "Schedule",
+    "ScheduleStore",
+    "StoreError",
+    "TableCosts",
+    "Task",
+    "TaskGraph",
+    "TaskRecord",
+    "Transfer",
+    "UnsupportedInstance",
+    "Worker",
+    "check_schedule",
+    "optimize",
+    "plan",
+    "read_cluster",
+    "read_workflow",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,128 @@
+"""Which mode fits on which worker, and why a task fits nowhere."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator_core.errors import InfeasibleInstance
+from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.task_graph import Demand, Floats, TaskGraph
+
+
+def eligible_pairs(graph: TaskGraph, cluster: Cluster) -> NDArray[np.bool_]:
+    """(m, w) does the mode fit on the idle worker, and may it run there?"""
+    threads = np.array([worker.threads for worker in cluster.workers])
+    memory = np.array([worker.memory for worker in cluster.workers])
+    fits = graph.mode_threads[:, None] <= threads[None, :]
+    fits &= needed_memory(graph)[:, None] <= memory[None, :]
+    allowed = np.array(
+        [[_offers(worker, demand) for worker in cluster.workers] for demand in graph.demands],
+        dtype=bool,
+    ).reshape(len(graph.demands), len(cluster))
+    return np.asarray(fits & allowed[graph.demand_of], dtype=np.bool_)
+
+
+def needed_memory(graph: TaskGraph) -> Floats:
+    """(m,) bytes that a worker must have: while running (memory + inputs), then for the output."""
+    inputs = np.zeros(len(graph))
+    taken = np.minimum(graph.multiplicity, graph.count[graph.producer])
+    np.add.at(inputs, graph.consumer, graph.output_bytes[graph.producer] * taken)
+    used = np.diff(graph.successor_ptr) > 0
+    task = graph.mode_task
+    after = np.where(used, graph.output_bytes, 0.0)[task]
+    return np.maximum(graph.mode_memory + inputs[task], after)
+
+
+def _offers(worker: Worker, demand: Demand) -> bool:
+    if demand.eligible is not None and not {worker.name, worker.kind} & set(demand.eligible):
+        return False
+    return all(worker.resources.get(r, 0.0) >= need for r, need in demand.resources.items())
+
+
+def check_feasible(graph: TaskGraph, cluster: Cluster, seconds: Floats) -> None:
+    """Each task can run somewhere, ends by its deadline there, and the stock suffices.
+
+    Raises:
+        InfeasibleInstance: naming the first task and the amount that is missing.
+    """
+    possible = np.isfinite(seconds).any(axis=1)
+    runs = np.logical_or.reduceat(possible, graph.mode_ptr[:-1]) if len(graph) else possible
+    if not runs.all():
+        task = int(np.argmin(runs))
+        cause = _cause(graph, cluster, task)
+        raise InfeasibleInstance(f"task {graph.names[task]!r} {cause}", task=graph.names[task])
+    _check_deadlines(graph, seconds)
+    _check_stock(graph, cluster)
+
+
+def _cause(graph: TaskGraph, cluster: Cluster, task: int) -> str:
+    """What is missing, told for the task's first mode."""
+    mode = int(graph.mode_ptr[task])
+    demand, need = graph.demand(mode), int(graph.mode_threads[mode])
+    most = max(cluster.workers, key=lambda worker: worker.threads)
+    if need > most.threads:
+        return f"needs {need} threads; the best worker, {most.name!r}, has {most.threads}"
+    for resource, amount in demand.resources.items():
+        best = max(cluster.workers, key=lambda worker: worker.resources.get(resource, 0.0))
+        have = best.resources.get(resource, 0.0)
+        if amount > have:
+            return f"needs {amount:g} {resource}; the best worker, {best.name!r}, has {have:g}"
+    memory = float(needed_memory(graph)[mode])
+    large = max(cluster.workers, key=lambda worker: worker.memory)
+    if memory > large.memory:
+        return (
+            f"needs {memory:g} bytes of memory for itself and its inputs, or for its output; "
+            f"the best worker, {large.name!r}, has {large.memory:g}"
+        )
+    if demand.eligible is not None:
+        known = {w.name for w in cluster.workers} | {w.kind for w in cluster.workers}
+        if not known & set(demand.eligible):
+            return (
+                f"may run only on {list(demand.eligible)}; the workers' names and kinds are "
+                f"{sorted(known)[:20]}"
+            )
+    return "has no worker that offers all that it needs at once, or a finite duration anywhere"
+
+
+def _check_deadlines(graph: TaskGraph, seconds: Floats) -> None:
+    if not len(graph):
+        return
+    best = np.minimum.reduceat(seconds.min(axis=1), graph.mode_ptr[:-1])
+    end = earliest_ends(graph, best)
+    late = end > graph.deadline * (1 + 1e-12)
+    if late.any():
+        task = int(graph.topological[np.argmax(late[graph.topological])])
+        raise InfeasibleInstance(
+            f"task {graph.names[task]!r} cannot end by its deadline of {graph.deadline[task]:g} s: "
+            f"even on the fastest workers with free transfers it ends at {end[task]:g} s",
+            task=graph.names[task],
+        )
+
+
+def earliest_ends(graph: TaskGraph, best_seconds: Floats) -> Floats:
+    """(n,) ends with unlimited workers, best durations and free transfers."""
+    if not np.isfinite(graph.deadline).any():
+        return graph.release + best_seconds
+    start = np.array(graph.release).tolist()
+    seconds, end = best_seconds.tolist(), [0.0] * len(graph)
+    ptr, consumer = graph.successor_ptr.tolist(), graph.consumer.tolist()
+    for task in graph.topological.tolist():
+        end[task] = start[task] + seconds[task]
+        for k in range(ptr[task], ptr[task + 1]):
+            if end[task] > start[consumer[k]]:
+                start[consumer[k]] = end[task]
+    return np.array(end)
+
+
+def _check_stock(graph: TaskGraph, cluster: Cluster) -> None:
+    names = {name for demand in graph.demands for name in demand.consumes}
+    for name in sorted(names):
+        each = np.array([demand.consumes.get(name, 0.0) for demand in graph.demands])
+        least = np.minimum.reduceat(each[graph.demand_of], graph.mode_ptr[:-1])
+        total, have = float(least @ graph.count), cluster.stock.get(name, 0.0)
+        if total > have * (1 + 1e-12):
+            raise InfeasibleInstance(
+                f"the tasks consume at least {total:g} {name} together; the cluster's stock is "
+                f"{have:g}"
+            )

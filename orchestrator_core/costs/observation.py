@@ -1,0 +1,23 @@
+"""Observation: one measured execution, the raw material of learned costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One execution of a task on a worker.
+
+    Attributes:
+        task: name of the task, stable from run to run. kind: what durations are learned about.
+        seconds: duration, > 0. nbytes: size of the output, >= 0.
+    """
+
+    task: str
+    kind: str
+    worker: str
+    worker_kind: str
+    seconds: float
+    nbytes: float = 0.0
+    run_id: str = ""

@@ -1,0 +1,55 @@
+"""Advice: what to do with a graph before it runs; the seam between execution and what lies above.
+
+Whoever executes asks an `Advisor`; planning, memory and learning stand behind it. So `execute`
+knows neither the store nor the estimator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do with a graph.
+
+    Attributes:
+        plan: what was planned, whether adopted or not; None if nothing was planned.
+        reason: one sentence for people: why it is followed, or why not.
+        graph_signature, cluster_signature: keys under which the run is remembered.
+    """
+
+    plan: PlanRecord | None
+    reason: str
+    graph_signature: str = ""
+    cluster_signature: str = ""
+
+    @property
+    def adopted(self) -> bool:
+        """Is there a plan, and is it worth following?"""
+        return self.plan is not None and self.plan.adopted
+
+
+class Advisor(Protocol):
+    """Knows the past and plans the future. Called by those who execute.
+
+    The law: no method raises; `advise` may be called from any thread and answers within its
+    planning budget; `record` returns at once and writes in the background.
+    """
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        """What to do with `graph` on `cluster`; `flow` names what it belongs to."""
+        ...
+
+    def record(self, run: RunRecord) -> None:
+        """Remember what happened."""
+        ...
+
+    def close(self) -> None:
+        """Write what is still to be written, and stop."""
+        ...

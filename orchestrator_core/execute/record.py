@@ -1,0 +1,120 @@
+"""RunRecord: what really happened (what stage 4 hands to stage 5).
+
+Plain data: names, sizes and times; never arguments, results or source. Times of tasks are seconds
+from the start of the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """One execution of one task.
+
+    Attributes:
+        task: its name, stable from run to run.
+        kind: what durations are learned about.
+        worker, worker_kind: where it ran.
+        start, end: seconds from the start of the run.
+        nbytes: size of its output.
+        transfer_seconds: time that the worker spent fetching its inputs before it started.
+        attempt: 1 for the first try.
+        memory_peak: bytes, if the worker measured it.
+        status: ``ok``, ``failed`` (it raised) or ``cached`` (its result was taken from a cache).
+    """
+
+    task: str
+    kind: str
+    worker: str
+    worker_kind: str
+    start: float
+    end: float
+    nbytes: float = 0.0
+    transfer_seconds: float = 0.0
+    attempt: int = 1
+    memory_peak: float | None = None
+    status: str = "ok"
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """What was promised for a run, and whether it was followed.
+
+    Attributes:
+        schedule: over the task names of the run.
+        predicted: its makespan, in seconds. lower_bound, bound_method: as in `PlanResult`.
+        default_predicted: simulated makespan under Dask's own policy, in seconds.
+        cache: ``hit`` (a stored schedule), ``miss`` (planned now).
+        adopted: was it carried out? If not, `reason` says why.
+    """
+
+    schedule: Schedule
+    predicted: float
+    lower_bound: float
+    bound_method: str
+    planner: str
+    cache: str
+    adopted: bool
+    reason: str
+    default_predicted: float | None = None
+    planning_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run of a flow or a Dask graph.
+
+    Attributes:
+        run_id: unique, 32 hexadecimal digits.
+        flow: name of the flow, or of the Dask graph's main task kind.
+        started_at: seconds since 1970 (UTC).
+        seconds: from the first submission to the last end.
+        mode: ``observed`` or ``planned``.
+        reason: one sentence on why this mode.
+        graph, cluster: what ran, on what; graph_signature, cluster_signature: their keys.
+        plan: the promise, or None if nothing was planned.
+        tasks: in order of their start.
+        status: ``ok``, ``failed`` or ``cancelled``.
+    """
+
+    run_id: str
+    flow: str
+    started_at: float
+    seconds: float
+    mode: str
+    reason: str
+    graph: TaskGraph
+    cluster: Cluster
+    graph_signature: str
+    cluster_signature: str
+    plan: PlanRecord | None = None
+    tasks: tuple[TaskRecord, ...] = ()
+    status: str = "ok"
+    notes: tuple[str, ...] = field(default=())
+
+    @staticmethod
+    def from_json(text: str | bytes) -> RunRecord:
+        """The run that `to_json` wrote.
+
+        Raises:
+            InvalidInput: if the text is no such JSON, or its graph or cluster cannot be.
+        """
+        from orchestrator_core.execute.record_wire import decode_run
+
+        return decode_run(text)
+
+    def to_json(self) -> bytes:
+        """JSON that leaves out whatever is a default; UTF-8."""
+        from orchestrator_core.execute.record_wire import encode_run
+
+        return encode_run(self)

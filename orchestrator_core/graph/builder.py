@@ -1,0 +1,183 @@
+"""GraphBuilder: a task graph written down by hand, or one task at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from orchestrator_core.errors import InvalidGraph
+from orchestrator_core.graph.amounts import NOTHING, Amounts
+from orchestrator_core.graph.task import Mode, Task
+from orchestrator_core.graph.task_graph import Demand, TaskGraph
+
+_PLAIN = Demand()
+_INFINITY = float("inf")
+_UNKNOWN = float("nan")
+
+
+class GraphBuilder:
+    """Collects tasks and edges; `done()` checks them and freezes the graph.
+
+    ::
+
+        g = TaskGraph.build()
+        g.task("load", seconds=2.0, output_bytes=1e6)
+        g.task("train", seconds=60.0, resources={"GPU": 1}, after=["load"])
+        graph = g.done()
+    """
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        self._kinds: list[str] = []
+        self._tasks: dict[str, list[float]] = {
+            name: [] for name in ("output_bytes", "release", "deadline", "due", "weight", "count")
+        }
+        self._columns = tuple(self._tasks.values())
+        self._checkpoints: list[tuple[float, ...]] = []
+        self._mode_count: list[int] = []
+        self._threads: list[int] = []
+        self._memory: list[float] = []
+        self._seconds: list[float] = []
+        self._demands: list[Demand] = []
+        self._producer: list[int] = []
+        self._consumer: list[int] = []
+        self._nbytes: list[float] = []
+        self._multiplicity: list[int] = []
+
+    def task(
+        self,
+        name: str,
+        *,
+        kind: str = "",
+        seconds: float | None = None,
+        threads: int = 1,
+        memory: float = 0.0,
+        resources: Mapping[str, float] = NOTHING,
+        output_bytes: float = 0.0,
+        release: float = 0.0,
+        deadline: float | None = None,
+        due: float | None = None,
+        weight: float = 1.0,
+        eligible: Iterable[str] | None = None,
+        count: int = 1,
+        checkpoints: Iterable[float] = (),
+        modes: Iterable[Mode] = (),
+        consumes: Mapping[str, float] = NOTHING,
+        after: Iterable[str] = (),
+    ) -> str:
+        """Add a task (fields as in `Task`) and an edge from each task in `after`; returns its name.
+
+        Raises:
+            InvalidGraph: if the name is taken, or a task of `after` is not there yet.
+        """
+        self._register(name, kind)
+        modes = tuple(modes)
+        allowed = None if eligible is None else tuple(eligible)
+        if modes:
+            self._refuse_both(name, seconds, threads, memory, resources, consumes)
+            for mode in modes:
+                self._mode(mode, allowed)
+        else:
+            self._threads.append(threads)
+            self._memory.append(memory)
+            self._seconds.append(_UNKNOWN if seconds is None else seconds)
+            plain = not resources and allowed is None and not consumes
+            self._demands.append(
+                _PLAIN if plain else Demand("", Amounts(resources), allowed, Amounts(consumes))
+            )
+        self._mode_count.append(len(modes) or 1)
+        outputs, releases, deadlines, dues, weights, counts = self._columns
+        outputs.append(output_bytes)
+        releases.append(release)
+        deadlines.append(_INFINITY if deadline is None else deadline)
+        dues.append(_INFINITY if due is None else due)
+        weights.append(weight)
+        counts.append(count)
+        self._checkpoints.append(tuple(checkpoints))
+        for producer in after:
+            self.edge(producer, name)
+        return name
+
+    def add(self, task: Task) -> str:
+        """Add a task that exists as a value; returns its name."""
+        fields = {name: getattr(task, name) for name in Task.__dataclass_fields__ if name != "name"}
+        return self.task(task.name, **fields)
+
+    def edge(
+        self, producer: str, consumer: str, nbytes: float | None = None, multiplicity: int = 1
+    ) -> None:
+        """Add an edge (fields as in `Edge`).
+
+        Raises:
+            InvalidGraph: if one of the tasks is not there yet.
+        """
+        self._producer.append(self._known(producer, producer, consumer))
+        self._consumer.append(self._known(consumer, producer, consumer))
+        self._nbytes.append(_UNKNOWN if nbytes is None else nbytes)
+        self._multiplicity.append(multiplicity)
+
+    def done(self) -> TaskGraph:
+        """The frozen graph.
+
+        Raises:
+            InvalidGraph: naming the first task or edge that cannot be.
+        """
+        return TaskGraph.from_columns(
+            tuple(self._index),
+            kinds=self._kinds,
+            checkpoints=self._checkpoints,
+            mode_count=self._mode_count,
+            threads=self._threads,
+            memory=self._memory,
+            seconds=self._seconds,
+            demands=self._demands,
+            producer=self._producer,
+            consumer=self._consumer,
+            nbytes=self._nbytes,
+            multiplicity=self._multiplicity,
+            **self._tasks,
+        )
+
+    def _register(self, name: str, kind: str) -> None:
+        if not isinstance(name, str):
+            raise InvalidGraph(
+                f"a task is named {name!r}, a {type(name).__name__}; names are strings: str(...)"
+            )
+        if name in self._index:
+            raise InvalidGraph(
+                f"two tasks are named {name!r}; names are unique: rename one of them"
+            )
+        self._index[name] = len(self._index)
+        self._kinds.append(kind or name)
+
+    def _known(self, name: str, producer: str, consumer: str) -> int:
+        position = self._index.get(name)
+        if position is None:
+            raise InvalidGraph(
+                f"edge {producer!r} -> {consumer!r}: there is no task {name!r}; "
+                "add the task before its edges"
+            )
+        return position
+
+    def _mode(self, mode: Mode, allowed: tuple[str, ...] | None) -> None:
+        self._threads.append(mode.threads)
+        self._memory.append(mode.memory)
+        self._seconds.append(_UNKNOWN if mode.seconds is None else mode.seconds)
+        eligible = allowed if mode.eligible is None else mode.eligible
+        self._demands.append(
+            Demand(mode.name, Amounts(mode.resources), eligible, Amounts(mode.consumes))
+        )
+
+    @staticmethod
+    def _refuse_both(
+        name: str,
+        seconds: float | None,
+        threads: int,
+        memory: float,
+        resources: Mapping[str, float],
+        consumes: Mapping[str, float],
+    ) -> None:
+        if seconds is not None or threads != 1 or memory or resources or consumes:
+            raise InvalidGraph(
+                f"task {name!r} gives modes and also seconds, threads, memory, resources or "
+                "consumes; with modes, state these in each mode"
+            )

@@ -1,0 +1,42 @@
+"""Budget: how much planning may cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from orchestrator_core.errors import InvalidBudget
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long to plan, and when to stop sooner.
+
+    Attributes:
+        seconds: wall seconds, >= 0; the cheapest planner always runs, whatever the budget.
+        seed: of every random choice, >= 0.
+        iterations: if given, planning counts steps instead of seconds, so that the same instance,
+            seed and iterations give the same schedule on any machine (`seconds` then only guards
+            against a planner that hangs).
+        gap: stop as soon as the proven gap is at most this, >= 0.
+    """
+
+    seconds: float = 2.0
+    seed: int = 0
+    iterations: int | None = None
+    gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        rules = {
+            "seconds": (self.seconds, "finite and >= 0", 0 <= self.seconds < math.inf),
+            "seed": (self.seed, ">= 0", self.seed >= 0),
+            "iterations": (
+                self.iterations,
+                ">= 0 or None",
+                self.iterations is None or self.iterations >= 0,
+            ),
+            "gap": (self.gap, ">= 0", self.gap >= 0),
+        }
+        for what, (found, possible, fine) in rules.items():
+            if not fine:
+                raise InvalidBudget(f"Budget({what}={found!r}): it must be {possible}")

@@ -1,0 +1,76 @@
+"""PlanResult: a schedule with its proof (the end of stage 3)."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+from orchestrator_core.plan.schedule import Schedule
+
+OPTIMALITY_TOLERANCE = 1e-6
+"""A schedule counts as optimal when its gap is at most this: what rounding to ticks can cost."""
+
+
+class PlanStatus(enum.StrEnum):
+    """What is known about a schedule."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one planner of the portfolio did.
+
+    Attributes:
+        makespan: of its schedule, in seconds, or None if it gave none.
+        seconds: wall seconds that it took.
+        note: why it gave none, or what it proved; empty if there is nothing to say.
+    """
+
+    planner: str
+    makespan: float | None
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """A schedule, how good it is at least, and who made it.
+
+    Attributes:
+        schedule: has passed `check_schedule`.
+        lower_bound: no schedule of the instance has a smaller makespan; seconds.
+        bound_method: how the bound was proven, such as ``critical path`` or ``CP-SAT``.
+        planner: who made the schedule.
+        reason: one sentence on why this planner's schedule, and why not better.
+        seconds: wall seconds of planning.
+        attempts: what each planner of the portfolio did.
+        objective: what was minimised.
+    """
+
+    schedule: Schedule
+    lower_bound: float
+    bound_method: str
+    planner: str
+    reason: str
+    seconds: float
+    attempts: tuple[Attempt, ...] = ()
+    objective: str = "makespan"
+
+    @property
+    def makespan(self) -> float:
+        return self.schedule.makespan
+
+    @property
+    def gap(self) -> float:
+        """``makespan / lower_bound - 1``: the schedule is at most this far from optimal."""
+        excess = self.makespan - self.lower_bound
+        if excess <= 0:
+            return 0.0
+        return excess / self.lower_bound if self.lower_bound > 0 else math.inf
+
+    @property
+    def status(self) -> PlanStatus:
+        return PlanStatus.OPTIMAL if self.gap <= OPTIMALITY_TOLERANCE else PlanStatus.FEASIBLE

@@ -1,0 +1,86 @@
+"""The chain of tasks that made a run as long as it was."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from orchestrator_core.graph.task_graph import TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A task on a worker from `start` to `end`, in seconds; planned or actual."""
+
+    task: str
+    worker: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A task of the chain, and why it did not start sooner.
+
+    Attributes:
+        waited_for: ``start``, or the task whose end it waited for.
+        because: ``input`` (it needed that task's output), ``worker`` (that task had its place).
+        idle: seconds between that task's end and this task's start.
+    """
+
+    bar: Bar
+    waited_for: str
+    because: str
+    idle: float
+
+
+def critical_path(bars: list[Bar], graph: TaskGraph) -> list[Link]:
+    """The chain that ends last, first task first; each waits for the one before it.
+
+    Walks back from the last end. Of all that could have held a task up (its producers, and what
+    ran before it on its worker), the one that ended last did.
+    """
+    if not bars:
+        return []
+    by_task = {bar.task: bar for bar in bars}
+    on_worker: dict[str, list[Bar]] = defaultdict(list)
+    for bar in sorted(bars, key=lambda bar: (bar.end, bar.task)):
+        on_worker[bar.worker].append(bar)
+    chain: list[Link] = []
+    here: Bar | None = max(bars, key=lambda bar: (bar.end, bar.task))
+    seen: set[str] = set()
+    while here is not None and here.task not in seen:
+        seen.add(here.task)
+        cause, because = _cause(here, by_task, on_worker, graph)
+        idle = here.start - (cause.end if cause else 0.0)
+        chain.append(Link(here, cause.task if cause else "start", because, max(0.0, idle)))
+        here = cause
+    return chain[::-1]
+
+
+def _cause(
+    bar: Bar, by_task: dict[str, Bar], on_worker: dict[str, list[Bar]], graph: TaskGraph
+) -> tuple[Bar | None, str]:
+    tolerance = 1e-6 + 1e-9 * bar.start
+    place = graph.index.get(bar.task)
+    producers = [] if place is None else [graph.names[i] for i in graph.predecessors(place)]
+    inputs = [by_task[name] for name in producers if name in by_task]
+    latest_input = max(inputs, key=lambda other: other.end, default=None)
+    before = _last_before(on_worker[bar.worker], bar, tolerance)
+    if latest_input and (before is None or latest_input.end >= before.end - tolerance):
+        return latest_input, "input"
+    return before, "worker" if before else "start"
+
+
+def _last_before(ordered: list[Bar], bar: Bar, tolerance: float) -> Bar | None:
+    """The last bar of the worker that ended when `bar` started, by bisection."""
+    low, high = 0, len(ordered)
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle].end <= bar.start + tolerance:
+            low = middle + 1
+        else:
+            high = middle
+    while low > 0 and ordered[low - 1].task == bar.task:
+        low -= 1
+    return ordered[low - 1] if low > 0 else None

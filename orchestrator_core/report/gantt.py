@@ -1,0 +1,135 @@
+"""A run as columns for the browser: bars for each worker, planned and actual, and transfers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.report.critical_path import Bar
+
+PRECISION = 4
+"""Decimal places of a time in the page: a tenth of a millisecond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Planned and actual bars of a run; either may be empty."""
+
+    planned: list[Bar]
+    actual: list[Bar]
+
+    @staticmethod
+    def of(run: RunRecord) -> Bars:
+        planned = (
+            [Bar(a.task, a.worker, a.start, a.end) for a in run.plan.schedule.assignments]
+            if run.plan
+            else []
+        )
+        return Bars(planned, [Bar(t.task, t.worker, t.start, t.end) for t in run.tasks])
+
+
+def gantt_data(run: RunRecord, bars: Bars, critical: set[str]) -> dict[str, Any]:
+    """What the page's script draws; names once, bars as rows of numbers.
+
+    A bar is ``[task, kind, worker, row, start, end, critical]``, a transfer
+    ``[task, worker, start, end]`` on the worker that receives.
+    """
+    workers = list(dict.fromkeys([*run.cluster.names, *(bar.worker for bar in bars.actual)]))
+    tasks = list(dict.fromkeys(bar.task for bar in (*bars.planned, *bars.actual)))
+    task_index = {name: i for i, name in enumerate(tasks)}
+    worker_index = {name: i for i, name in enumerate(workers)}
+    kinds, kind_of = _kinds(run, tasks)
+
+    def rows(of: list[Bar]) -> list[list[float]]:
+        return [
+            [
+                task_index[bar.task],
+                kind_of[bar.task],
+                worker_index[bar.worker],
+                row,
+                round(bar.start, PRECISION),
+                round(bar.end, PRECISION),
+                int(bar.task in critical),
+            ]
+            for bar, row in _pack(of)
+        ]
+
+    kind_by_name = {worker.name: worker.kind for worker in run.cluster.workers}
+    return {
+        "tasks": tasks,
+        "kinds": kinds,
+        "workers": [[name, kind_by_name.get(name, "")] for name in workers],
+        "planned": rows(bars.planned),
+        "actual": rows(bars.actual),
+        "plannedTransfers": _planned_transfers(run, task_index, worker_index),
+        "actualTransfers": _actual_transfers(run, task_index, worker_index),
+        "bound": run.plan.lower_bound if run.plan else None,
+        "predicted": run.plan.predicted if run.plan else None,
+    }
+
+
+def short_kind(kind: str) -> str:
+    """A kind as people say it: the last part of a dotted name, without a trailing hash."""
+    name = kind.rsplit(".", 1)[-1]
+    head, _, tail = name.rpartition("-")
+    is_hash = len(tail) >= 8 and all(c in "0123456789abcdef" for c in tail)
+    return head if head and is_hash else name
+
+
+def _kinds(run: RunRecord, tasks: list[str]) -> tuple[list[str], dict[str, int]]:
+    graph = run.graph
+    kind_by_task = {name: graph.kind(i) for i, name in enumerate(graph.names)}
+    kind_by_task |= {record.task: record.kind for record in run.tasks}
+    kinds = list(dict.fromkeys(kind_by_task.get(name, "") for name in tasks))
+    place = {kind: i for i, kind in enumerate(kinds)}
+    return [short_kind(kind) for kind in kinds], {
+        name: place[kind_by_task.get(name, "")] for name in tasks
+    }
+
+
+def _pack(bars: list[Bar]) -> list[tuple[Bar, int]]:
+    """Bars of a worker that overlap get different rows, as few as possible."""
+    free_at: dict[str, list[float]] = {}
+    packed = []
+    for bar in sorted(bars, key=lambda bar: (bar.start, bar.end, bar.task)):
+        rows = free_at.setdefault(bar.worker, [])
+        slack = 1e-6 + 1e-3 * (bar.end - bar.start)
+        row = next((i for i, end in enumerate(rows) if end <= bar.start + slack), len(rows))
+        if row == len(rows):
+            rows.append(0.0)
+        rows[row] = bar.end
+        packed.append((bar, row))
+    return packed
+
+
+def _planned_transfers(
+    run: RunRecord, task_index: dict[str, int], worker_index: dict[str, int]
+) -> list[list[float]]:
+    if run.plan is None:
+        return []
+    return [
+        [
+            task_index[t.task],
+            worker_index[t.destination],
+            round(t.start, PRECISION),
+            round(t.end, PRECISION),
+        ]
+        for t in run.plan.schedule.transfers
+        if t.end > t.start and t.destination in worker_index
+    ]
+
+
+def _actual_transfers(
+    run: RunRecord, task_index: dict[str, int], worker_index: dict[str, int]
+) -> list[list[float]]:
+    return [
+        [
+            task_index[record.task],
+            worker_index[record.worker],
+            round(record.start - record.transfer_seconds, PRECISION),
+            round(record.start, PRECISION),
+        ]
+        for record in run.tasks
+        if record.transfer_seconds > 0
+    ]

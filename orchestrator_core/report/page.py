@@ -1,0 +1,156 @@
+"""The page: one HTML file with its figures, its drawing and its tables."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.report.critical_path import critical_path
+from orchestrator_core.report.gantt import Bars, gantt_data, short_kind
+
+LONGEST_TABLE = 40
+"""Rows of a table; the rest is counted."""
+
+
+def write(run: RunRecord, path: str | Path) -> Path:
+    """Write the page of `run` to `path`; returns it, absolute."""
+    target = Path(path).resolve()
+    target.write_text(render(run), encoding="utf-8")
+    return target
+
+
+def render(run: RunRecord) -> str:
+    """The page of `run`: HTML that loads nothing and runs only its own script."""
+    bars = Bars.of(run)
+    chain = critical_path(bars.actual or bars.planned, run.graph)
+    script = _resource("gantt.js")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters |= {"seconds": _seconds, "percent": _percent, "short_kind": short_kind}
+    template = environment.from_string(_resource("page.html.j2"))
+    return template.render(
+        run=run,
+        plan=run.plan,
+        happened=bool(run.tasks),
+        started=datetime.fromtimestamp(run.started_at, UTC).strftime("%d %b %Y, %H:%M UTC"),
+        figures=_figures(run),
+        chain=chain[-LONGEST_TABLE:],
+        chain_hidden=max(0, len(chain) - LONGEST_TABLE),
+        misses=_misses(run),
+        kinds=_kind_rows(run),
+        workers=_worker_rows(run, bars),
+        data=_embed(gantt_data(run, bars, {link.bar.task for link in chain})),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        style=_resource("page.css"),
+    )
+
+
+def _resource(name: str) -> str:
+    return (files("orchestrator_core.report") / name).read_text(encoding="utf-8")
+
+
+def _embed(data: dict[str, Any]) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _seconds(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value >= 7200:
+        return f"{value / 3600:.2f} h"
+    if value >= 600:
+        return f"{value / 60:.1f} min"
+    return f"{value:.2f} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None or not math.isfinite(value) else f"{100 * value:.1f} %"
+
+
+def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
+    """(label, value, remark) of the cards at the top."""
+    cards = []
+    if run.tasks:
+        cards.append(("took", _seconds(run.seconds), f"{len(run.tasks)} tasks, {run.mode}"))
+    if run.plan:
+        cards += _plan_figures(run, run.plan)
+    return cards
+
+
+def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]]:
+    missed = run.seconds / plan.predicted - 1 if run.tasks and plan.predicted > 0 else None
+    off = f"actual {'+' if (missed or 0) >= 0 else '−'}{_percent(abs(missed))}" if missed else ""
+    excess = plan.predicted - plan.lower_bound
+    gap = excess / plan.lower_bound if plan.lower_bound > 0 else None
+    cards = [
+        ("predicted", _seconds(plan.predicted), off or f"by {plan.planner}"),
+        ("no plan can beat", _seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
+        ("proven gap", _percent(gap), "optimal" if gap is not None and gap <= 1e-6 else "at most"),
+    ]
+    if plan.default_predicted:
+        faster = plan.default_predicted / plan.predicted if plan.predicted > 0 else math.nan
+        remark = f"simulated; the plan is {faster:.2f}× faster"
+        cards.append(("Dask's own order", _seconds(plan.default_predicted), remark))
+    return cards
+
+
+def _misses(run: RunRecord) -> list[dict[str, Any]]:
+    """Tasks whose duration differed most from the plan, largest first."""
+    if run.plan is None:
+        return []
+    planned = {a.task: a for a in run.plan.schedule.assignments}
+    known = [(record, planned[record.task]) for record in run.tasks if record.task in planned]
+    known.sort(key=lambda pair: -abs(pair[0].seconds - (pair[1].end - pair[1].start)))
+    return [
+        {
+            "task": record.task,
+            "worker": record.worker,
+            "planned_worker": promise.worker,
+            "planned": promise.end - promise.start,
+            "actual": record.seconds,
+        }
+        for record, promise in known[:10]
+    ]
+
+
+def _kind_rows(run: RunRecord) -> list[dict[str, Any]]:
+    """What each kind of task took, most work first."""
+    groups: dict[str, list[float]] = {}
+    for record in run.tasks:
+        groups.setdefault(record.kind, []).append(record.seconds)
+    most_work_first = sorted(groups.items(), key=lambda group: -sum(group[1]))
+    return [
+        {"kind": kind, "count": len(times), "total": sum(times), "mean": sum(times) / len(times)}
+        for kind, times in most_work_first[:LONGEST_TABLE]
+    ]
+
+
+def _worker_rows(run: RunRecord, bars: Bars) -> list[dict[str, Any]]:
+    """How busy each worker was, and was to be."""
+    length = run.seconds if run.tasks else (run.plan.predicted if run.plan else 0.0)
+    promised = run.plan.predicted if run.plan else 0.0
+    rows = []
+    for worker in run.cluster.workers:
+        busy = sum(bar.end - bar.start for bar in bars.actual if bar.worker == worker.name)
+        plan = sum(bar.end - bar.start for bar in bars.planned if bar.worker == worker.name)
+        rows.append(
+            {
+                "name": worker.name,
+                "kind": worker.kind,
+                "tasks": sum(bar.worker == worker.name for bar in bars.actual or bars.planned),
+                "busy": busy / (length * worker.threads) if bars.actual and length else None,
+                "planned": plan / (promised * worker.threads) if promised else None,
+            }
+        )
+    return rows

@@ -1,0 +1,60 @@
+"""The import rule of `pyproject.toml` holds, covers every module, and can be broken."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sysconfig
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+LAYERS = [
+    module.strip(" ()")
+    for line in CONTRACTS["importlinter"]["contracts"][0]["layers"]
+    for module in line.split("|")
+]
+
+
+def check_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [Path(sysconfig.get_path("scripts")) / "lint-imports", "--no-cache", "--no-logo"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_nobody_imports_against_the_rule() -> None:
+    done = check_imports(ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_module_stands_in_a_layer() -> None:
+    entries = (ROOT / "orchestrator_core").iterdir()
+    modules = {
+        path.stem for path in entries if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    layered = {name.removeprefix("orchestrator_core.") for name in LAYERS}
+    assert modules - {"__init__"} <= layered
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "verdict"),
+    [
+        ("orchestrator_core.graph", "import json", "0 broken"),
+        ("orchestrator_core.plan", "import orchestrator_core.costs", "0 broken"),
+        ("orchestrator_core.costs", "import orchestrator_core.plan", "1 broken"),
+        ("orchestrator_core.learn", "import orchestrator_core.store", "1 broken"),
+        ("orchestrator_core.store", "import sqlalchemy", "0 broken"),
+        ("orchestrator_core.plan", "import sqlalchemy", "1 broken"),
+        ("orchestrator_core.costs", "def late():\n    import jax", "1 broken"),
+    ],
+)
+def test_the_rule_notices(tmp_path: Path, module: str, line: str, verdict: str) -> None:
+    shutil.copy2(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
+    for name in ["orchestrator_core", *LAYERS]:
+        package = tmp_path.joinpath(*name.split("."))
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("", encoding="utf-8")
+    (tmp_path.joinpath(*module.split(".")) / "__init__.py").write_text(line, encoding="utf-8")
+    assert verdict in check_imports(tmp_path).stdout
