@@ -53,7 +53,7 @@
     for (let t = Math.max(0, Math.ceil(from / size) * size); t <= to; t += size) {
       const px = Math.round(x(t)) + 0.5;
       pen.beginPath(); pen.moveTo(px, TOP - 4); pen.lineTo(px, height - AXIS); pen.stroke();
-      pen.fillText(`${t.toFixed(digits)} s`, px, height - AXIS + 18);
+      pen.fillText(`${t.toFixed(digits)} s`, Math.max(px, LEFT + 12), height - AXIS + 18);
     }
   }
 
@@ -62,7 +62,10 @@
     const px = Math.round(x(t)) + 0.5;
     pen.strokeStyle = css("--accent"); pen.setLineDash(dash); pen.lineWidth = 1.5;
     pen.beginPath(); pen.moveTo(px, TOP - 6); pen.lineTo(px, height - AXIS); pen.stroke();
-    pen.setLineDash([]); pen.fillStyle = css("--accent"); pen.textAlign = "right";
+    pen.setLineDash([]); pen.textAlign = "right"; pen.globalAlpha = 0.85;
+    pen.fillStyle = css("--paper");
+    if (text) pen.fillRect(px - 7 - pen.measureText(text).width, height - AXIS - 14, pen.measureText(text).width + 5, 14);
+    pen.globalAlpha = 1; pen.fillStyle = css("--accent");
     pen.fillText(text, px - 4, height - AXIS - 3);
   }
 

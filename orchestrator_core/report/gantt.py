@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +72,7 @@ def gantt_data(run: RunRecord, bars: Bars, critical: set[str]) -> dict[str, Any]
 
 def short_kind(kind: str) -> str:
     """A kind as people say it: the last part of a dotted name, without a trailing hash."""
-    name = kind.rsplit(".", 1)[-1]
+    name = re.split(r"[.:/]", kind)[-1] or kind
     head, _, tail = name.rpartition("-")
     is_hash = len(tail) >= 8 and all(c in "0123456789abcdef" for c in tail)
     return head if head and is_hash else name

@@ -1,0 +1,1 @@
+"""What the examples share: a local Prefect server, and flows made from recorded workflows."""

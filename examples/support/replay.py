@@ -1,0 +1,39 @@
+"""A recorded workflow as the body of a flow: the same graph, sleeping instead of computing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from prefect import task
+
+from orchestrator_core import TaskGraph
+
+
+def replay_flow(graph: TaskGraph, time_scale: float) -> Callable[[], None]:
+    """The body of a flow that submits every task of `graph` with its recorded time and size.
+
+    It knows nothing of planning: give it to `prefect.flow` or to `optimized_flow`.
+    """
+    steps = {kind: task(_step, name=kind) for kind in graph.kinds}
+    seconds = (graph.mode_seconds[graph.mode_ptr[:-1]] * time_scale).tolist()
+
+    def body() -> None:
+        futures: dict[int, Any] = {}
+        for place in graph.topological.tolist():
+            inputs = [futures[producer] for producer in graph.predecessors(place).tolist()]
+            futures[place] = steps[graph.kind(place)].submit(
+                seconds[place], int(graph.output_bytes[place]), inputs
+            )
+        for future in futures.values():
+            future.wait()
+
+    return body
+
+
+def _step(seconds: float, nbytes: int, inputs: list[bytes]) -> bytes:
+    """Take as long as the recorded task would take on this worker; return as much as it did."""
+    time.sleep(seconds / float(os.environ.get("DEMO_SPEED", "1")))
+    return bytes(nbytes)

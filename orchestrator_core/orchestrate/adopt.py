@@ -1,0 +1,53 @@
+"""Is a plan worth following? Only if it beats Dask's own policy when tasks run long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.simulate import replay, simulate_default
+from orchestrator_core.plan.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The comparison behind a decision.
+
+    Attributes:
+        adopt: follow the plan?
+        planned, default: simulated makespans at pessimistic durations, in seconds.
+        default_predicted: simulated makespan of Dask's policy at expected durations, in seconds.
+    """
+
+    adopt: bool
+    planned: float
+    default: float
+    default_predicted: float
+
+    @property
+    def reason(self) -> str:
+        """One sentence for people."""
+        figures = f"{self.planned:.3g} s against {self.default:.3g} s by Dask's own order"
+        if self.adopt:
+            return f"planned: even if tasks run long it takes {figures}"
+        return f"left to Dask: if tasks run long the plan takes {figures}"
+
+
+def judge(
+    expected: Instance, pessimistic: Instance, schedule: Schedule, min_gain: float
+) -> Verdict:
+    """Compare the schedule with Dask's policy; both meet the pessimistic durations.
+
+    Args:
+        expected: what the plan was made for.
+        pessimistic: the same graph and cluster with durations that are rarely exceeded.
+        min_gain: fraction of the default's time that the plan must save, >= 0.
+    """
+    planned = replay(expected, schedule, seconds=pessimistic.seconds).makespan
+    default = simulate_default(pessimistic).makespan
+    return Verdict(
+        adopt=planned <= default * (1.0 - min_gain),
+        planned=planned,
+        default=default,
+        default_predicted=simulate_default(expected).makespan,
+    )

@@ -1,0 +1,125 @@
+"""Memory: the store as planning sees it. Reads that cannot fail, writes in the background."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import OrchestratorError
+from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.learn.estimator import fit
+from orchestrator_core.learn.history_costs import HistoryCosts
+from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.canonical import from_canonical, to_canonical
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.result import PlanResult
+from orchestrator_core.plan.retime import retime
+from orchestrator_core.store.base import ScheduleKey, Store, StoredSchedule
+from orchestrator_core.store.safe import SafeStore
+from orchestrator_core.store.sql import ScheduleStore
+from orchestrator_core.store.writer import BackgroundWriter
+
+log = logging.getLogger("orchestrator")
+
+CLOSING_SECONDS = 10.0
+"""How long `close` waits for writes that are under way."""
+
+NOTHING_LEARNED = fit(())
+
+
+class Memory:
+    """Learned costs and known schedules.
+
+    Args:
+        store: a `Store`, or where one is (URL or path); default: the user's own.
+        in_memory: answer only from what was loaded by `refresh`; else ask the database each time.
+    """
+
+    def __init__(self, store: Store | str | None, *, in_memory: bool) -> None:
+        opened = ScheduleStore(store) if store is None or isinstance(store, str) else store
+        self._owns_store = opened is not store
+        self._store = SafeStore(opened)
+        self._writer = BackgroundWriter()
+        self._in_memory = in_memory
+        self._learned = NOTHING_LEARNED
+        self._fitted: dict[frozenset[str], HistoryCosts] = {}
+        self._schedules: dict[ScheduleKey, StoredSchedule] = {}
+
+    def refresh(self) -> None:
+        """Load the past; asks the database, so never call it on an event loop."""
+        self._learned = fit(self._store.observations(None))
+        self._schedules = {stored.key: stored for stored in self._store.schedules(limit=1000)}
+
+    def costs(self, kinds: Collection[str]) -> HistoryCosts:
+        """What earlier runs taught about these kinds."""
+        if self._in_memory:
+            return self._learned
+        wanted = frozenset(kinds)
+        if wanted not in self._fitted:
+            self._fitted[wanted] = fit(self._store.observations(wanted))
+        return self._fitted[wanted]
+
+    def recall(self, key: ScheduleKey, instance: Instance, keys: Keys) -> PlanResult | None:
+        """The stored schedule of this key, timed for `instance`, if it still holds there."""
+        begun = time.perf_counter()
+        stored = self._schedules.get(key) if self._in_memory else self._store.find(key)
+        if stored is None:
+            return None
+        try:
+            schedule = retime(
+                instance,
+                from_canonical(
+                    stored.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
+                ),
+            )
+            check_schedule(instance, schedule)
+        except OrchestratorError as error:
+            log.info("a stored schedule no longer fits and is not used: %s", error)
+            return None
+        bound = lower_bound(instance)
+        return PlanResult(
+            schedule=schedule,
+            lower_bound=bound.seconds,
+            bound_method=bound.method,
+            planner=stored.planner,
+            reason=f"stored: {stored.planner} made it for an earlier run of this graph",
+            seconds=time.perf_counter() - begun,
+        )
+
+    def keep(
+        self, key: ScheduleKey, instance: Instance, result: PlanResult, keys: Keys, flow: str
+    ) -> None:
+        """Store a schedule, in the background."""
+        stored = StoredSchedule(
+            key=key,
+            schedule=to_canonical(
+                result.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
+            ),
+            makespan=result.makespan,
+            lower_bound=result.lower_bound,
+            bound_method=result.bound_method,
+            planner=result.planner,
+            flow=flow,
+        )
+        self._schedules[key] = stored
+        self._writer.submit(lambda: self._store.put(stored))
+
+    def remember(self, run: RunRecord) -> None:
+        """Store a run and learn from it, in the background."""
+        self._writer.submit(lambda: self._learn(run))
+
+    def _learn(self, run: RunRecord) -> None:
+        self._store.add_run(run)
+        self._fitted = {}
+        if self._in_memory:
+            self._learned = fit(self._store.observations(None))
+
+    def close(self) -> None:
+        """Finish writing, within `CLOSING_SECONDS`."""
+        self._writer.flush(CLOSING_SECONDS)
+        self._writer.close()
+        if self._owns_store:
+            self._store.close()

@@ -1,0 +1,148 @@
+"""Orchestrator: store, learned costs and planners behind one question: what to do with a graph?"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import OrchestratorError
+from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.orchestrate.adopt import judge
+from orchestrator_core.orchestrate.forecast import Forecast, price
+from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.portfolio import plan
+from orchestrator_core.store.base import Store
+
+log = logging.getLogger("orchestrator")
+
+PESSIMISTIC = 0.9
+"""Quantile of the durations at which a plan must still beat Dask's own policy."""
+
+PLANNING_SHARE = 0.02
+"""Planning may take this fraction of the time that the graph is expected to take."""
+
+FIRST_RUN = "first run: observed, to learn how long its tasks take"
+
+
+class Orchestrator:
+    """Prices, plans, decides, remembers. Implements `execute.advice.Advisor`."""
+
+    def __init__(
+        self,
+        store: Store | str | None = None,
+        *,
+        mode: str = "auto",
+        budget: Budget | None = None,
+        min_gain: float = 0.0,
+        planners: tuple[str, ...] | None = None,
+        in_memory: bool = False,
+    ) -> None:
+        """An orchestrator with a memory.
+
+        Args:
+            store: a `Store`, or where one is (URL or path); default: the user's own.
+            mode: ``auto`` plans what is known; ``observe`` only records; ``off`` does neither.
+            budget: of one planning; default: 2 % of the time that the graph is expected to take,
+                5 s at most.
+            min_gain: fraction of Dask's time that a plan must save to be followed.
+            planners: names to which planning is limited, as in `plan`.
+            in_memory: answer from what `warm_up` and `record` have loaded, never from the
+                database, for callers that must not wait (an event loop).
+        """
+        self.mode = mode
+        self.budget = budget
+        self.min_gain = min_gain
+        self.planners = planners
+        self._memory = Memory(store, in_memory=in_memory)
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        """What to do with `graph`: follow a plan, or only observe. Never raises."""
+        keys = Keys.of(graph, cluster)
+        record, reason = None, f"mode is {self.mode!r}: nothing is planned"
+        if self.mode not in ("observe", "off"):
+            try:
+                record, reason = self._decide(graph, cluster, keys, flow)
+            except OrchestratorError as error:
+                reason = f"not planned: {error}"
+            except Exception as error:
+                log.warning("planning failed; the run goes on unplanned", exc_info=True)
+                reason = f"not planned: {type(error).__name__}: {error}"
+        return Advice(record, reason, keys.graph.digest, keys.cluster.digest)
+
+    def record(self, run: RunRecord) -> None:
+        """Remember a run, in the background. Never raises."""
+        if self.mode != "off":
+            self._memory.remember(run)
+
+    def close(self) -> None:
+        """Write what is still to be written."""
+        self._memory.close()
+
+    def warm_up(self) -> None:
+        """Load what planning needs (compiled code, the past), so that `advise` is quick."""
+        from orchestrator_core.plan.warm import warm_up
+
+        warm_up()
+        self._memory.refresh()
+
+    def forecast(self, graph: TaskGraph, cluster: Cluster, flow: str = "") -> Forecast:
+        """Price and plan `graph` without running it; the schedule is stored for the next run.
+
+        Raises:
+            InvalidInstance: if a task was never seen. OrchestratorError: if no plan is possible.
+        """
+        keys = Keys.of(graph, cluster)
+        costs = self._memory.costs(graph.kinds)
+        instance = price(graph, cluster, costs)
+        bucketed = keys.priced(instance)
+        remembered = self._memory.recall(bucketed, instance, keys)
+        if remembered is not None:
+            return Forecast(instance, remembered, costs, "hit")
+        result = plan(instance, self.budget or _share(instance), self.planners)
+        self._memory.keep(bucketed, instance, result, keys, flow)
+        return Forecast(instance, result, costs, "miss")
+
+    def _decide(
+        self, graph: TaskGraph, cluster: Cluster, keys: Keys, flow: str
+    ) -> tuple[PlanRecord | None, str]:
+        begun = time.perf_counter()
+        if not self._memory.costs(graph.kinds).knows(graph) and np.isnan(graph.mode_seconds).any():
+            return None, FIRST_RUN
+        forecast = self.forecast(graph, cluster, flow)
+        pessimistic = price(graph, cluster, forecast.costs, PESSIMISTIC)
+        result = forecast.result
+        verdict = judge(forecast.instance, pessimistic, result.schedule, self.min_gain)
+        record = PlanRecord(
+            schedule=result.schedule,
+            predicted=result.makespan,
+            lower_bound=result.lower_bound,
+            bound_method=result.bound_method,
+            planner=result.planner,
+            cache=forecast.cache,
+            adopted=verdict.adopt,
+            reason=verdict.reason,
+            default_predicted=verdict.default_predicted,
+            planning_seconds=time.perf_counter() - begun,
+        )
+        return record, verdict.reason
+
+
+def _share(instance: Instance) -> Budget:
+    return Budget(seconds=min(5.0, PLANNING_SHARE * lower_bound(instance).seconds))
+
+
+def advisor_for_store(store: str | None = None) -> Orchestrator:
+    """The advisor of a Dask scheduler: list planners only, answers from memory.
+
+    It is asked on the scheduler's event loop, where nobody may wait for a database or a solver.
+    """
+    return Orchestrator(store, budget=Budget(seconds=0.02), in_memory=True)

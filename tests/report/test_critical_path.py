@@ -1,0 +1,42 @@
+"""The chain that made a run as long as it was."""
+
+from __future__ import annotations
+
+from orchestrator_core import TaskGraph
+from orchestrator_core.report.critical_path import Bar, critical_path
+
+
+def graph():
+    """a -> c; b stands alone.  c waits for a's output, b only for its worker."""
+    builder = TaskGraph.build()
+    builder.task("a")
+    builder.task("b")
+    builder.task("c", after=["a"])
+    return builder.done()
+
+
+def test_a_task_waits_for_the_input_that_came_last():
+    bars = [Bar("a", "w0", 0, 3), Bar("b", "w1", 0, 1), Bar("c", "w1", 3, 5)]
+    chain = critical_path(bars, graph())
+    assert [link.bar.task for link in chain] == ["a", "c"]
+    assert (chain[1].waited_for, chain[1].because, chain[1].idle) == ("a", "input", 0)
+
+
+def test_a_task_waits_for_its_worker_when_that_was_free_last():
+    bars = [Bar("a", "w0", 0, 1), Bar("b", "w1", 0, 4), Bar("c", "w1", 4, 5)]
+    chain = critical_path(bars, graph())
+    assert [(link.bar.task, link.because) for link in chain] == [("b", "start"), ("c", "worker")]
+
+
+def test_idle_time_before_a_task_is_told():
+    bars = [Bar("a", "w0", 0.5, 1), Bar("c", "w1", 1.75, 2)]
+    assert [link.idle for link in critical_path(bars, graph())] == [0.5, 0.75]
+
+
+def test_nothing_ran_nothing_is_critical():
+    assert critical_path([], graph()) == []
+
+
+def test_tasks_of_zero_length_do_not_loop():
+    bars = [Bar("a", "w0", 1, 1), Bar("b", "w0", 1, 1), Bar("c", "w0", 1, 1)]
+    assert critical_path(bars, graph())[-1].bar.task == "c"

@@ -1,0 +1,122 @@
+"""The page of a run: its figures are right, it is closed to the outside, and it stays small."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+from dataclasses import replace
+
+import pytest
+
+from orchestrator_core.report import render, write
+from orchestrator_core.report.gantt import short_kind
+from tests.report.runs import two_worker_run, wide_run
+
+PAYLOADS = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "'\"><svg/onload=alert(1)>",
+    "{{ 7 * 7 }}",
+    "javascript:alert(1)//",
+    "<!--<script>",
+    "'; DROP TABLE runs; --",
+    "../../etc/passwd",
+    "$(touch /tmp/x)",
+]
+
+
+class _Page(html.parser.HTMLParser):
+    """Counts elements and collects whatever could run or load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: dict[str, int] = {}
+        self.risky: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements[tag] = self.elements.get(tag, 0) + 1
+        self.risky += [
+            (tag, name)
+            for name, _ in attributes
+            if name.startswith("on") or name in ("src", "href")
+        ]
+
+
+def gantt(text):
+    return json.loads(text.split('id="data">', 1)[1].split("</script>", 1)[0])
+
+
+def test_the_cards_show_promise_proof_and_outcome():
+    text = render(two_worker_run())
+    for figure in ("6.60 s", "6.00 s", "5.00 s", "20.0 %", "9.00 s", "actual +10.0 %", "1.50"):
+        assert figure in text
+
+
+def test_bars_and_transfers_carry_the_times_of_plan_and_run():
+    data = gantt(render(two_worker_run()))
+    assert data["workers"] == [["fast", "fast"], ["slow", "slow"]]
+    assert [bar[4:6] for bar in data["planned"]] == [[0, 2], [2, 3], [3, 6]]
+    assert [bar[4:6] for bar in data["actual"]] == [[0, 2.2], [2.2, 3.3], [3.3, 6.6]]
+    assert data["plannedTransfers"] == [[0, 1, 2.0, 3.0]]
+    assert (data["bound"], data["predicted"]) == (5.0, 6.0)
+
+
+def test_the_critical_path_is_marked_in_the_drawing_and_told_in_the_table():
+    text = render(two_worker_run())
+    critical = {bar[0] for bar in gantt(text)["actual"] if bar[6]}
+    assert {gantt(text)["tasks"][i] for i in critical} == {"load", "train"}
+    assert "the output of load" in text
+
+
+def test_an_observed_run_without_plan_has_a_page():
+    data = gantt(render(replace(two_worker_run(), plan=None)))
+    assert (data["planned"], data["predicted"]) == ([], None)
+
+
+def test_a_forecast_that_has_not_run_has_a_page():
+    text = render(replace(two_worker_run(), tasks=(), seconds=0.0))
+    assert "<h2>Planned</h2>" in text
+    assert gantt(text)["actual"] == []
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_names_reach_the_page_as_text_only(payload):
+    harmless = _Page(render(two_worker_run("flow", "load")))
+    hostile = _Page(render(two_worker_run(payload, payload)))
+    assert hostile.elements == harmless.elements
+    assert hostile.risky == harmless.risky == []
+    assert payload in gantt(render(two_worker_run(payload, payload)))["tasks"]
+
+
+def test_the_page_forbids_everything_but_its_own_script():
+    text = render(two_worker_run())
+    assert "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_ten_thousand_tasks_stay_below_two_megabytes():
+    text = render(wide_run(10_000, 16))
+    assert len(text.encode()) < 2_000_000
+    assert len(gantt(text)["actual"]) == 10_000
+
+
+def test_tasks_that_run_side_by_side_get_rows_of_their_own():
+    run = two_worker_run()
+    beside = replace(run.tasks[1], start=0.0, end=1.0)
+    data = gantt(render(replace(run, tasks=(run.tasks[0], beside, run.tasks[2]))))
+    assert sorted(bar[3] for bar in data["actual"] if bar[2] == 0) == [0, 1]
+
+
+def test_write_gives_the_absolute_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert write(two_worker_run(), "r.html") == tmp_path / "r.html"
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("kind", "short"),
+    [("etl.load", "load"), ("flow.py:train-0f3a9b7c", "train"), ("plain", "plain"), (".", ".")],
+)
+def test_kinds_are_named_as_people_say_them(kind, short):
+    assert short_kind(kind) == short
