@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from numbers import Real
 
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.graph.text import ALLOWED, is_name, shown
 
 
 class Amounts(Mapping[str, float]):
@@ -15,13 +17,15 @@ class Amounts(Mapping[str, float]):
     _pairs: tuple[tuple[str, float], ...]
 
     def __init__(self, amounts: Mapping[str, float] | None = None) -> None:
-        pairs = sorted((amounts or {}).items())
+        pairs = (amounts or {}).items()
         for name, amount in pairs:
-            if not isinstance(name, str) or not name:
-                raise InvalidInput(f"a resource name must be a non-empty string, found {name!r}")
-            if not isinstance(amount, int | float) or not (math.isfinite(amount) and amount >= 0):
+            if not isinstance(name, str) or not is_name(name):
+                raise InvalidInput(
+                    f"a resource is named {shown(name)}; it has to be text of {ALLOWED}"
+                )
+            if not isinstance(amount, Real) or not (math.isfinite(amount) and amount >= 0):
                 raise InvalidInput(f"amount of {name!r} must be finite and >= 0, found {amount!r}")
-        self._pairs = tuple((name, float(amount)) for name, amount in pairs if amount > 0)
+        self._pairs = tuple(sorted((name, float(amount)) for name, amount in pairs if amount > 0))
 
     def __getitem__(self, name: str) -> float:
         for key, amount in self._pairs:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from orchestrator_core.errors import InvalidGraph
 from orchestrator_core.graph.amounts import NOTHING, Amounts
-from orchestrator_core.graph.task import Mode, Task
+from orchestrator_core.graph.task import Mode, Task, eligible_names
 from orchestrator_core.graph.task_graph import Demand, TaskGraph
 
 _PLAIN = Demand()
@@ -71,7 +71,7 @@ class GraphBuilder:
         """
         self._register(name, kind)
         modes = tuple(modes)
-        allowed = None if eligible is None else tuple(eligible)
+        allowed = None if eligible is None else eligible_names(eligible)
         if modes:
             self._refuse_both(name, seconds, threads, memory, resources, consumes)
             for mode in modes:

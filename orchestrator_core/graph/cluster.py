@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.graph.amounts import NOTHING, Amounts
 from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.graph.text import ALLOWED, is_name, shown
 from orchestrator_core.graph.validate import check_names
 
 
@@ -251,17 +253,23 @@ def _check_workers(workers: tuple[Worker, ...]) -> None:
         raise InvalidCluster("a cluster with no workers can run nothing; give at least one Worker")
     check_names(tuple(worker.name for worker in workers), "worker", InvalidCluster)
     for worker in workers:
+        threads, memory, speed, price = worker.threads, worker.memory, worker.speed, worker.price
         rules = {
-            "threads": (worker.threads, "an integer >= 1", _whole(worker.threads)),
-            "memory": (worker.memory, "> 0 bytes", worker.memory > 0),
-            "speed": (worker.speed, "finite and > 0", 0 < worker.speed < math.inf),
-            "price": (worker.price, "finite and >= 0", 0 <= worker.price < math.inf),
+            "kind": (worker.kind, f"text of {ALLOWED}", _is_label(worker.kind)),
+            "threads": (threads, "an integer >= 1", _whole(threads)),
+            "memory": (memory, "> 0 bytes", isinstance(memory, Real) and memory > 0),
+            "speed": (speed, "finite and > 0", isinstance(speed, Real) and 0 < speed < math.inf),
+            "price": (price, "finite and >= 0", isinstance(price, Real) and 0 <= price < math.inf),
         }
         for what, (found, possible, fine) in rules.items():
             if not fine:
                 raise InvalidCluster(
-                    f"worker {worker.name!r} has {what} = {found!r}; it must be {possible}"
+                    f"worker {worker.name!r} has {what} = {shown(found)}; it must be {possible}"
                 )
+
+
+def _is_label(kind: object) -> bool:
+    return isinstance(kind, str) and is_name(kind)
 
 
 def _whole(threads: object) -> bool:
@@ -282,7 +290,8 @@ def _check_links(
             )
         if not 0 <= each.latency < math.inf:
             raise InvalidCluster(f"{where} has latency = {each.latency!r}; it must be finite, >= 0")
-        if not (each.bandwidth > 0 and each.encode_rate > 0):
+        # The inverse of a still smaller rate would be infinite.
+        if not (each.bandwidth > 1e-300 and each.encode_rate > 1e-300):
             raise InvalidCluster(
                 f"{where} has bandwidth = {each.bandwidth!r}, encode_rate = {each.encode_rate!r}; "
                 "both must be > 0 bytes per second"

@@ -89,11 +89,11 @@ def _worker_to_wire(worker: Worker) -> WorkerWire:
     return WorkerWire(
         name=worker.name,
         kind=worker.kind,
-        threads=worker.threads,
-        memory=None if math.isinf(worker.memory) else worker.memory,
+        threads=int(worker.threads),
+        memory=None if math.isinf(worker.memory) else float(worker.memory),
         resources=dict(worker.resources),
-        speed=worker.speed,
-        price=worker.price,
+        speed=float(worker.speed),
+        price=float(worker.price),
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from orchestrator_core.errors import InvalidGraph
 from orchestrator_core.graph.order import topological_order
 from orchestrator_core.graph.task_graph import Demand, Floats, Ints, TaskGraph
-from orchestrator_core.graph.validate import check_columns, check_edges, check_names
+from orchestrator_core.graph.validate import check_columns, check_edges, check_labels, check_names
 
 
 def freeze(
@@ -58,6 +58,7 @@ def freeze(
     per_task = _integers(mode_count, n, "mode_count")
     m = int(per_task.sum())
     all_demands, demand_of = _intern([Demand()] * m if demands is None else demands, m, "demands")
+    check_labels(kind_names, all_demands)
     e = np.size(producer)
     edges = _Edges(
         _integers(producer, e, "producer"),
@@ -145,9 +146,12 @@ def _intern(values: Sequence[Any], length: int, what: str) -> tuple[tuple[Any, .
 
 def _floats(column: ArrayLike, length: int, what: str) -> Floats:
     try:
-        return np.array(np.broadcast_to(np.asarray(column, dtype=np.float64), (length,)))
+        values = np.asarray(column, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise InvalidGraph(f"{what}: expected {length} numbers ({error})") from None
+    if values.shape not in ((), (length,)):
+        raise InvalidGraph(f"{what} has shape {values.shape}; expected a number or ({length},)")
+    return np.array(np.broadcast_to(values, (length,)))
 
 
 def _integers(column: ArrayLike, length: int, what: str) -> Ints:

@@ -6,10 +6,18 @@ Times are in seconds, sizes in bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from orchestrator_core.errors import InvalidGraph
 from orchestrator_core.graph.amounts import NOTHING, Amounts
+
+
+def eligible_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names as a tuple; a lone string is refused, since its letters would be taken as names."""
+    if isinstance(names, str):
+        raise InvalidGraph(f"eligible is the string {names!r}; give a tuple of names: ({names!r},)")
+    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Mode:
         object.__setattr__(self, "resources", Amounts(self.resources))
         object.__setattr__(self, "consumes", Amounts(self.consumes))
         if self.eligible is not None:
-            object.__setattr__(self, "eligible", tuple(self.eligible))
+            object.__setattr__(self, "eligible", eligible_names(self.eligible))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +92,7 @@ class Task:
         object.__setattr__(self, "checkpoints", tuple(self.checkpoints))
         object.__setattr__(self, "modes", tuple(self.modes))
         if self.eligible is not None:
-            object.__setattr__(self, "eligible", tuple(self.eligible))
+            object.__setattr__(self, "eligible", eligible_names(self.eligible))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator_core.errors import InvalidGraph, InvalidInput
-from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.graph.task_graph import Demand, Floats, Ints
+from orchestrator_core.graph.text import ALLOWED, is_name, shown
+from orchestrator_core.graph.text import MAX_NAME as MAX_NAME
 
-MAX_NAME = 1_000
-"""Longest name, in characters."""
+MAX_COUNT = 10_000_000
+"""Most instances of a task; a plan places each of them by itself."""
 
 
 def check_names(
@@ -26,20 +28,24 @@ def check_names(
                 f"{what} {position} is named {name!r}, a {type(name).__name__}; "
                 "names are strings: use str(...)"
             )
-        if not name or len(name) > MAX_NAME or not _printable(name):
+        if not is_name(name):
             raise error(
-                f"{what} {position} has the name {name[:60]!r} ({len(name)} characters); it has "
-                f"to have 1 to {MAX_NAME} characters, and no control characters or lone surrogates"
+                f"{what} {position} has the name {shown(name)} ({len(name)} characters); "
+                f"it has to have {ALLOWED}"
             )
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)
         raise error(f"two {what}s are named {twice!r}; names are unique: rename one of them")
 
 
-def _printable(name: str) -> bool:
-    if name.isascii():
-        return name.isprintable()
-    return not any(ch < " " or ch == "\x7f" or "\ud800" <= ch <= "\udfff" for ch in name)
+def check_labels(kinds: tuple[str, ...], demands: tuple[Demand, ...]) -> None:
+    """Each kind, mode's name and eligible name is text that can be shown and stored."""
+    labels = [("a kind", kind) for kind in kinds]
+    labels += [("a mode", demand.name) for demand in demands if demand.name]
+    labels += [("an eligible worker", name) for demand in demands for name in demand.eligible or ()]
+    for what, label in labels:
+        if not isinstance(label, str) or not is_name(label):
+            raise InvalidGraph(f"{what} is named {shown(label)}; it has to be text of {ALLOWED}")
 
 
 def check_columns(
@@ -57,7 +63,9 @@ def check_columns(
     for column in ("deadline", "due"):
         values = columns[column]
         _refuse(names, ~(values >= 0), values, column, ">= 0, or none at all")
-    _refuse(names, columns["count"] < 1, columns["count"], "count", "at least 1")
+    count = columns["count"]
+    _refuse(names, count < 1, count, "count", "at least 1")
+    _refuse(names, count > MAX_COUNT, count, "count", f"at most {MAX_COUNT}")
     of_mode = tuple(np.repeat(np.arange(len(names)), modes_per_task).tolist())
     threads, memory, seconds = (columns[f"mode_{c}"] for c in ("threads", "memory", "seconds"))
     _refuse(names, threads < 1, threads, "threads", "at least 1", of_mode)
@@ -136,7 +144,9 @@ def check_edges(
         "has nbytes = {size:g}; it must be finite and >= 0",
     )
     refuse(multiplicity < 1, "has multiplicity {n}; it must be at least 1")
-    have, wanted = count[producer], multiplicity * count[consumer]
+    have = count[producer]
+    # No more than one too many, so that the product stays exact.
+    wanted = np.minimum(multiplicity, have + 1) * count[consumer]
     refuse(
         (multiplicity != have) & (wanted > have),
         "needs {n} outputs for each of {b} instances, but {name!r} has {a} instances; "

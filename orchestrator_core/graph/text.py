@@ -1,0 +1,24 @@
+"""Text that a screen, a file and a database can hold: for names, kinds and resources."""
+
+from __future__ import annotations
+
+MAX_NAME = 1_000
+"""Longest name, in characters."""
+
+ALLOWED = f"1 to {MAX_NAME} characters, and no control characters or lone surrogates"
+
+
+def is_name(text: str) -> bool:
+    """Has it 1 to `MAX_NAME` characters, none of them a control character or a lone surrogate?"""
+    return 0 < len(text) <= MAX_NAME and _printable(text)
+
+
+def _printable(text: str) -> bool:
+    if text.isascii():
+        return text.isprintable()
+    return not any(ch < " " or "\x7f" <= ch <= "\x9f" or "\ud800" <= ch <= "\udfff" for ch in text)
+
+
+def shown(text: object) -> str:
+    """The text as a message shows it: shortened, and with nothing that cannot be printed."""
+    return ascii(text[:60] if isinstance(text, str) else text)

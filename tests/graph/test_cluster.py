@@ -1,0 +1,201 @@
+"""Cluster: workers and links, what they mean in seconds, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from orchestrator_core.errors import InvalidCluster, InvalidFormat, InvalidInput
+from orchestrator_core.graph.cluster import Cluster, Link, Worker
+from tests.strategies import clusters
+
+TWO = (Worker("a", kind="cpu"), Worker("b", kind="gpu"))
+
+
+class TestValues:
+    def test_links_cost_nothing_unless_told(self) -> None:
+        cluster = Cluster(TWO)
+        assert cluster.link("a", "b") == Link()
+        assert cluster.transfer_seconds(0, 1, 1e9) == 0.0
+
+    def test_a_link_in_seconds(self) -> None:
+        cluster = Cluster(TWO, Link(latency=0.5, bandwidth=100.0, encode_rate=50.0))
+        assert cluster.transfer_seconds(0, 1, 200.0) == 2.5
+        assert cluster.encode_seconds_per_byte[0, 1] == 0.02
+        assert cluster.link("a", "b") == Link(0.5, 100.0, 50.0)
+
+    def test_nothing_travels_to_where_it_is(self) -> None:
+        cluster = Cluster.from_matrices(TWO, latency=1.0, seconds_per_byte=2.0)
+        assert cluster.transfer_seconds(1, 1, 5.0) == 0.0
+        assert cluster.latency.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+    def test_names_beat_kinds_and_kinds_beat_the_default(self) -> None:
+        workers = [Worker("a", kind="cpu"), Worker("b", kind="cpu"), Worker("c", kind="gpu")]
+        cluster = Cluster(
+            workers,
+            Link(latency=9.0),
+            {("cpu", "gpu"): Link(latency=2.0), ("a", "c"): Link(latency=1.0)},
+        )
+        assert cluster.latency.tolist() == [[0, 9, 1], [9, 0, 2], [1, 2, 0]]
+
+    def test_a_pair_holds_in_both_directions_unless_the_reverse_is_given(self) -> None:
+        both = Cluster(TWO, links={("a", "b"): Link(latency=3.0)})
+        assert both.latency.tolist() == [[0, 3], [3, 0]]
+        each = {("a", "b"): Link(latency=3.0), ("b", "a"): Link(latency=4.0)}
+        assert Cluster(TWO, links=each).latency.tolist() == [[0, 3], [4, 0]]
+
+    def test_kinds_in_order_of_appearance(self) -> None:
+        workers = [Worker("a", kind="z"), Worker("b", kind="y"), Worker("c", kind="z")]
+        cluster = Cluster(workers)
+        assert cluster.kinds == ("z", "y")
+        assert cluster.index == {"a": 0, "b": 1, "c": 2}
+        assert repr(cluster) == "Cluster(3 workers of kinds z, y)"
+
+    def test_it_cannot_change(self) -> None:
+        cluster = Cluster(TWO)
+        with pytest.raises(AttributeError, match="cannot change"):
+            cluster.workers = ()
+        with pytest.raises(ValueError, match="read-only"):
+            cluster.latency[0, 1] = 1.0
+
+
+class TestRoundTrips:
+    @given(cluster=clusters())
+    def test_json_and_pickle(self, cluster: Cluster) -> None:
+        again = Cluster.from_json(cluster.to_json())
+        assert again == cluster
+        assert again.to_json() == cluster.to_json()
+        assert hash(again) == hash(cluster)
+        assert pickle.loads(pickle.dumps(cluster)) == cluster
+
+    def test_numpy_numbers(self) -> None:
+        worker = Worker("a", threads=np.int64(2), memory=np.float32(8), speed=np.float32(2))
+        assert Cluster.from_json(Cluster([worker]).to_json()) == Cluster([worker])
+
+    def test_clusters_that_differ_are_not_equal(self) -> None:
+        assert Cluster(TWO) != Cluster(TWO, Link(latency=1.0))
+        assert Cluster(TWO) != Cluster(TWO, stock={"credit": 1})
+        assert Cluster(TWO) != Cluster(TWO[::-1])
+        assert Cluster(TWO) != "a cluster"
+
+    GOOD = Cluster(TWO, links={("a", "b"): Link(latency=1.0)}).to_json()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            b"",
+            b"[]",
+            b"{}",
+            b"\xff",
+            GOOD.replace(b"cluster/1", b"cluster/2"),
+            GOOD.replace(b'"name":"a"', b'"name":"a","surprise":1'),
+            b'{"format":"orchestrator.cluster/1","workers":[{"name":"a"}],"links":[[0,5,[0,0,0]]]}',
+        ],
+    )
+    def test_what_is_no_cluster(self, text: bytes) -> None:
+        with pytest.raises(InvalidFormat):
+            Cluster.from_json(text)
+
+    def test_a_cluster_that_is_refused_elsewhere_is_refused_here(self) -> None:
+        with pytest.raises(InvalidCluster, match="two workers are named 'a'"):
+            Cluster.from_json(self.GOOD.replace(b'"name":"b"', b'"name":"a"'))
+        with pytest.raises(InvalidCluster, match="no workers"):
+            Cluster.from_json('{"format":"orchestrator.cluster/1","workers":[]}')
+
+
+class TestRefused:
+    def test_no_workers(self) -> None:
+        with pytest.raises(InvalidCluster, match="no workers can run nothing"):
+            Cluster([])
+
+    def test_twice(self) -> None:
+        with pytest.raises(InvalidCluster, match="two workers are named 'a'"):
+            Cluster([Worker("a"), Worker("a")])
+
+    @pytest.mark.parametrize("name", ["", "a\nb", "\ud800", "x" * 10_000, 7, None])
+    def test_names(self, name: Any) -> None:
+        with pytest.raises(InvalidCluster, match="worker 0"):
+            Cluster([Worker(name)])
+
+    @pytest.mark.parametrize(
+        ("field", "bad"),
+        [
+            ("threads", 0),
+            ("threads", -1),
+            ("threads", 1.5),
+            ("threads", math.nan),
+            ("threads", True),
+            ("kind", "\ud800"),
+            ("kind", "a\nb"),
+            ("kind", ""),
+            ("kind", 3),
+            ("memory", "10 GB"),
+            ("speed", None),
+            ("memory", 0.0),
+            ("memory", -1.0),
+            ("memory", math.nan),
+            ("speed", 0.0),
+            ("speed", -1.0),
+            ("speed", math.inf),
+            ("speed", math.nan),
+            ("price", -1.0),
+            ("price", math.inf),
+            ("price", math.nan),
+        ],
+    )
+    def test_numbers_of_a_worker(self, field: str, bad: Any) -> None:
+        with pytest.raises(InvalidCluster, match=f"worker 'a' has {field} = .*must be"):
+            Cluster([replace(Worker("a"), **{field: bad})])
+
+    @pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
+    def test_resources_and_stock(self, bad: float) -> None:
+        with pytest.raises(InvalidInput, match="'GPU'"):
+            Worker("a", resources={"GPU": bad})
+        with pytest.raises(InvalidInput, match="'credit'"):
+            Cluster(TWO, stock={"credit": bad})
+
+    @pytest.mark.parametrize(
+        "link",
+        [
+            Link(latency=-1.0),
+            Link(latency=math.nan),
+            Link(latency=math.inf),
+            Link(bandwidth=0.0),
+            Link(bandwidth=-5.0),
+            Link(bandwidth=1e-320),
+            Link(bandwidth=math.nan),
+            Link(encode_rate=0.0),
+            Link(encode_rate=math.nan),
+        ],
+    )
+    def test_links(self, link: Link) -> None:
+        with pytest.raises(InvalidCluster, match="link 'any' -> 'any' has"):
+            Cluster(TWO, link)
+        with pytest.raises(InvalidCluster, match="link 'a' -> 'b' has"):
+            Cluster(TWO, links={("a", "b"): link})
+
+    def test_a_link_to_nowhere(self) -> None:
+        with pytest.raises(InvalidCluster, match="no worker has the name or kind 'z'; there are"):
+            Cluster(TWO, links={("a", "z"): Link()})
+
+    @pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
+    def test_matrices(self, bad: float) -> None:
+        matrix = np.zeros((2, 2))
+        matrix[1, 0] = bad
+        with pytest.raises(InvalidCluster, match="latency from 'b' to 'a' is "):
+            Cluster.from_matrices(TWO, latency=matrix)
+
+    @pytest.mark.parametrize("shape", [(3, 3), (2, 3), (2, 2, 2), (3,)])
+    def test_shapes_of_matrices(self, shape: tuple[int, ...]) -> None:
+        with pytest.raises(InvalidCluster, match="seconds_per_byte: expected a number or a matrix"):
+            Cluster.from_matrices(TWO, seconds_per_byte=np.zeros(shape))
+
+    def test_what_is_no_matrix(self) -> None:
+        with pytest.raises(InvalidCluster, match="latency: expected a number"):
+            Cluster.from_matrices(TWO, latency="slow")
