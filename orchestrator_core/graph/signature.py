@@ -40,9 +40,7 @@ class Signature:
     @property
     def place(self) -> Ints:
         """(n,) canonical place of each task, or worker: the inverse of `order`."""
-        inverse = np.empty(len(self.order), dtype=np.int64)
-        inverse[self.order] = np.arange(len(self.order))
-        return inverse
+        return _inverse(self.order)
 
     def __eq__(self, other: object) -> bool:
         """Equal if the same thing was signed; the numbering may differ."""
@@ -58,17 +56,25 @@ def graph_signature(graph: TaskGraph) -> Signature:
     Independent of names (but for kinds, and workers named in `eligible`) and of the order of
     insertion; modes keep theirs. About linear in tasks and edges. For a graph whose symmetry is
     too involved the same graph may get several digests; different graphs never share one.
+
+    Which of several symmetric tasks comes first does not show in the digest. It is the one with
+    the most seconds, then the first by name: so that a schedule, mapped by these orders, gives
+    long tasks the places of long ones.
     """
     kinds = [_text(kind) for kind in graph.kinds]
     demands = [_demand_text(demand) for demand in graph.demands]
     checkpoints = [_text([float(point) for point in points]) for points in graph.checkpoint_sets]
-    order = symmetry.canonical_order(
-        _task_colours(graph, kinds, demands, checkpoints),
-        levels(graph),
-        graph.producer,
-        graph.consumer,
-        mix(graph.multiplicity.astype(np.uint64)) | np.uint64(1),
-    )
+    chosen = _preference(graph)
+    rank = _inverse(chosen)
+    order = chosen[
+        symmetry.canonical_order(
+            _task_colours(graph, kinds, demands, checkpoints)[chosen],
+            levels(graph)[chosen],
+            rank[graph.producer],
+            rank[graph.consumer],
+            mix(graph.multiplicity.astype(np.uint64)) | np.uint64(1),
+        )
+    ]
     digest = hashlib.sha256(GRAPH_VERSION)
     for texts, column in (
         (kinds, graph.kind_of[order]),
@@ -85,19 +91,36 @@ def graph_signature(graph: TaskGraph) -> Signature:
 def cluster_signature(cluster: Cluster, graph: TaskGraph | None = None) -> Signature:
     """The signature over the workers, without their names, their links and the stock.
 
-    With `graph`, a worker that it names in an `eligible` list is told apart by its name.
+    With `graph`, a worker that it names in an `eligible` list is told apart by its name. Workers
+    that nothing tells apart stand in the order of their names.
     """
     named = {name for demand in graph.demands for name in demand.eligible or ()} if graph else set()
     texts = [_worker_text(worker, named) for worker in cluster.workers]
     links = (cluster.latency, cluster.seconds_per_byte, cluster.encode_seconds_per_byte)
     link = combine(*(matrix.ravel() for matrix in links)).reshape(len(cluster), len(cluster))
-    order = worker_order.canonical_order(of_texts(texts), link)
+    chosen = np.array(sorted(range(len(cluster)), key=cluster.names.__getitem__), dtype=np.int64)
+    colour = of_texts(texts)[chosen]
+    order = chosen[worker_order.canonical_order(colour, link[np.ix_(chosen, chosen)])]
     digest = hashlib.sha256(CLUSTER_VERSION)
     _add_texts(digest, texts, order)
     for matrix in links:
         _add(digest, matrix[np.ix_(order, order)])
     digest.update(_text(dict(cluster.stock)))
     return Signature(digest.hexdigest(), order)
+
+
+def _preference(graph: TaskGraph) -> Ints:
+    """(n,) the tasks by their own seconds, where known, the longest first; then by name."""
+    by_name = sorted(range(len(graph)), key=graph.names.__getitem__)
+    chosen = np.array(by_name, dtype=np.int64)
+    seconds = np.nan_to_num(graph.mode_seconds[graph.mode_ptr[:-1]], nan=0.0)
+    return chosen[np.argsort(-seconds[chosen], kind="stable")]
+
+
+def _inverse(order: Ints) -> Ints:
+    inverse = np.empty(len(order), dtype=np.int64)
+    inverse[order] = np.arange(len(order))
+    return inverse
 
 
 def _text(content: object) -> bytes:
@@ -149,8 +172,7 @@ def _add_modes(digest: Any, graph: TaskGraph, order: Ints, demands: list[bytes])
 
 
 def _add_edges(digest: Any, graph: TaskGraph, order: Ints) -> None:
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    place = _inverse(order)
     producer, consumer = place[graph.producer], place[graph.consumer]
     row = np.lexsort((consumer, producer))
     for column in (producer[row], consumer[row], graph.multiplicity[row]):

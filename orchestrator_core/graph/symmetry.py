@@ -6,7 +6,8 @@ Refinement (`refine.py`) leaves symmetric tasks with one colour. To tell these a
    Their loss splits the graph into parts, such as the branches of a fork.
 2. In each part at once, give one task of its most frequent colour a colour of its own, and
    refine; then begin again, until no edge is left.
-3. Order the parts by what they contain; parts that contain the same are mirror images.
+3. Order the parts by what they contain; parts that contain the same are mirror images, and the
+   one with the first task comes first. The choice in 2 falls on the first task too.
 
 Where the tasks of a colour really are symmetric, which is the rule, any choice in 2 gives the same
 graph. Where they are not, or the effort is spent, the order depends on the numbering: a graph that

@@ -19,7 +19,7 @@ from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.portfolio import plan
+from orchestrator_core.plan.portfolio import plan as make_plan
 from orchestrator_core.store.base import Store
 
 log = logging.getLogger("orchestrator")
@@ -107,7 +107,7 @@ class Orchestrator:
         remembered = self._memory.recall(bucketed, instance, keys)
         if remembered is not None:
             return Forecast(instance, remembered, costs, "hit")
-        result = plan(instance, self.budget or _share(instance), self.planners)
+        result = make_plan(instance, self.budget or _share(instance), self.planners)
         self._memory.keep(bucketed, instance, result, keys, flow)
         return Forecast(instance, result, costs, "miss")
 

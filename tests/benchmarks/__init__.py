@@ -1,0 +1,1 @@
+"""Benchmarks: figures about speed and size, apart from the tests. `./dev bench` runs them."""
