@@ -9,6 +9,7 @@ from collections.abc import Collection
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.learn.estimator import fit
 from orchestrator_core.learn.history_costs import HistoryCosts
 from orchestrator_core.orchestrate.keys import Keys
@@ -27,7 +28,16 @@ log = logging.getLogger("orchestrator")
 CLOSING_SECONDS = 10.0
 """How long `close` waits for writes that are under way."""
 
+BUSY_SECONDS = 1.0
+"""How long a look-up waits for a database that is busy."""
+
+REMEMBERED = 1000
+"""Schedules that are kept in memory."""
+
 NOTHING_LEARNED = fit(())
+
+Speeds = tuple[tuple[str, float], ...]
+"""Declared speed of each kind of worker."""
 
 
 class Memory:
@@ -39,28 +49,33 @@ class Memory:
     """
 
     def __init__(self, store: Store | str | None, *, in_memory: bool) -> None:
-        opened = ScheduleStore(store) if store is None or isinstance(store, str) else store
-        self._owns_store = opened is not store
-        self._store = SafeStore(opened)
+        self._owns_store = store is None or isinstance(store, str)
+        if store is None or isinstance(store, str):
+            store = ScheduleStore(store, busy_seconds=BUSY_SECONDS)
+        self._store = SafeStore(store)
         self._writer = BackgroundWriter()
         self._in_memory = in_memory
         self._learned = NOTHING_LEARNED
-        self._fitted: dict[frozenset[str], HistoryCosts] = {}
+        self._fitted: dict[tuple[frozenset[str], Speeds], HistoryCosts] = {}
         self._schedules: dict[ScheduleKey, StoredSchedule] = {}
 
     def refresh(self) -> None:
         """Load the past; asks the database, so never call it on an event loop."""
-        self._learned = fit(self._store.observations(None))
-        self._schedules = {stored.key: stored for stored in self._store.schedules(limit=1000)}
+        for cluster in self._store.clusters(limit=1):
+            self._learned = self._fit(self._store.kinds(), _speeds(cluster))
+        self._schedules = {stored.key: stored for stored in self._store.schedules(limit=REMEMBERED)}
 
-    def costs(self, kinds: Collection[str]) -> HistoryCosts:
-        """What earlier runs taught about these kinds."""
+    def costs(self, kinds: Collection[str], cluster: Cluster) -> HistoryCosts:
+        """What earlier runs taught about these kinds, for workers like those of `cluster`."""
         if self._in_memory:
             return self._learned
-        wanted = frozenset(kinds)
+        wanted = frozenset(kinds), _speeds(cluster)
         if wanted not in self._fitted:
-            self._fitted[wanted] = fit(self._store.observations(wanted))
+            self._fitted[wanted] = self._fit(*wanted)
         return self._fitted[wanted]
+
+    def _fit(self, kinds: Collection[str], speeds: Speeds) -> HistoryCosts:
+        return fit(self._store.observations(kinds), dict(speeds))
 
     def recall(self, key: ScheduleKey, instance: Instance, keys: Keys) -> PlanResult | None:
         """The stored schedule of this key, timed for `instance`, if it still holds there."""
@@ -93,6 +108,7 @@ class Memory:
         self, key: ScheduleKey, instance: Instance, result: PlanResult, keys: Keys, flow: str
     ) -> None:
         """Store a schedule, in the background."""
+        now = time.time()
         stored = StoredSchedule(
             key=key,
             schedule=to_canonical(
@@ -102,9 +118,12 @@ class Memory:
             lower_bound=result.lower_bound,
             bound_method=result.bound_method,
             planner=result.planner,
+            created_at=now,
+            used_at=now,
             flow=flow,
         )
-        self._schedules[key] = stored
+        if self._in_memory and len(self._schedules) < REMEMBERED:
+            self._schedules[key] = stored
         self._writer.submit(lambda: self._store.put(stored))
 
     def remember(self, run: RunRecord) -> None:
@@ -115,7 +134,7 @@ class Memory:
         self._store.add_run(run)
         self._fitted = {}
         if self._in_memory:
-            self._learned = fit(self._store.observations(None))
+            self._learned = self._fit(self._store.kinds(), _speeds(run.cluster))
 
     def close(self) -> None:
         """Finish writing, within `CLOSING_SECONDS`."""
@@ -123,3 +142,8 @@ class Memory:
         self._writer.close()
         if self._owns_store:
             self._store.close()
+
+
+def _speeds(cluster: Cluster) -> Speeds:
+    """The declared speed of each kind of worker."""
+    return tuple(sorted({(worker.kind, worker.speed) for worker in cluster.workers}))

@@ -101,7 +101,7 @@ class Orchestrator:
             InvalidInstance: if a task was never seen. OrchestratorError: if no plan is possible.
         """
         keys = Keys.of(graph, cluster)
-        costs = self._memory.costs(graph.kinds)
+        costs = self._memory.costs(graph.kinds, cluster)
         instance = price(graph, cluster, costs)
         bucketed = keys.priced(instance)
         remembered = self._memory.recall(bucketed, instance, keys)
@@ -115,7 +115,10 @@ class Orchestrator:
         self, graph: TaskGraph, cluster: Cluster, keys: Keys, flow: str
     ) -> tuple[PlanRecord | None, str]:
         begun = time.perf_counter()
-        if not self._memory.costs(graph.kinds).knows(graph) and np.isnan(graph.mode_seconds).any():
+        if (
+            not self._memory.costs(graph.kinds, cluster).knows(graph)
+            and np.isnan(graph.mode_seconds).any()
+        ):
             return None, FIRST_RUN
         forecast = self.forecast(graph, cluster, flow)
         pessimistic = price(graph, cluster, forecast.costs, PESSIMISTIC)

@@ -1,0 +1,79 @@
+"""Observations as columns: the first step of learning. Drops what cannot be a duration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from orchestrator_core.costs.observation import Observation
+from orchestrator_core.graph.task_graph import Floats, Ints
+
+HALF_LIFE = 8.0
+"""Runs after which an observation counts half."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Usable observations; n observations.
+
+    Attributes:
+        kinds, worker_kinds: the different ones, sorted; `kind` and `worker` (n,) point into them.
+        tasks: the different (kind, task name), sorted by kind; `task` (n,) points into it, and
+            `kind_of_task` says the kind of each.
+        seconds: (n,) durations, finite and > 0. nbytes: (n,) sizes, NaN where not known.
+        trust: (n,) in (0, 1]: less for older runs.
+    """
+
+    kinds: tuple[str, ...]
+    worker_kinds: tuple[str, ...]
+    tasks: tuple[tuple[str, str], ...]
+    kind: Ints
+    worker: Ints
+    task: Ints
+    kind_of_task: Ints
+    seconds: Floats
+    nbytes: Floats
+    trust: Floats
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def thinned(self, most: int) -> Columns:
+        """Every so many tasks with all their observations, so that about `most` of these remain."""
+        every = -(-len(self) // most) if len(self) else 1
+        kept = self.task % every == 0
+        rows = ("kind", "worker", "task", "seconds", "nbytes", "trust")
+        return replace(self, **{name: getattr(self, name)[kept] for name in rows})
+
+
+def columns_of(observations: Iterable[Observation]) -> Columns:
+    """The usable ones among these; of each kind, runs age as they come: the newest first."""
+    usable = [o for o in observations if math.isfinite(o.seconds) and o.seconds > 0]
+    ages: dict[str, dict[str, int]] = {}
+    for o in usable:
+        runs = ages.setdefault(o.kind, {})
+        runs.setdefault(o.run_id, len(runs))
+    usable.sort(key=lambda o: (o.kind, o.task, o.worker_kind, ages[o.kind][o.run_id], o.seconds))
+    kinds = tuple(sorted({o.kind for o in usable}))
+    worker_kinds = tuple(sorted({o.worker_kind for o in usable}))
+    tasks = tuple(sorted({(o.kind, o.task) for o in usable}))
+    kind_at = {kind: i for i, kind in enumerate(kinds)}
+    worker_at = {kind: i for i, kind in enumerate(worker_kinds)}
+    task_at = {task: i for i, task in enumerate(tasks)}
+    age = np.array([ages[o.kind][o.run_id] for o in usable], dtype=np.float64)
+    nbytes = np.array([o.nbytes for o in usable], dtype=np.float64)
+    return Columns(
+        kinds=kinds,
+        worker_kinds=worker_kinds,
+        tasks=tasks,
+        kind=np.array([kind_at[o.kind] for o in usable], dtype=np.int64),
+        worker=np.array([worker_at[o.worker_kind] for o in usable], dtype=np.int64),
+        task=np.array([task_at[o.kind, o.task] for o in usable], dtype=np.int64),
+        kind_of_task=np.array([kind_at[kind] for kind, _ in tasks], dtype=np.int64),
+        seconds=np.array([o.seconds for o in usable], dtype=np.float64),
+        nbytes=np.where(np.isfinite(nbytes) & (nbytes >= 0), nbytes, np.nan),
+        trust=0.5 ** (age / HALF_LIFE),
+    )

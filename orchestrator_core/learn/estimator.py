@@ -1,0 +1,111 @@
+"""The estimator: observations in, a cost model out.
+
+After a single run each task was seen once, on one worker. What it would take on the others follows
+from how workers compare over all kinds together (`effects.py`), once the part of a duration that no
+worker makes shorter is taken off (`overhead.py`). The more is seen, the more a single task, and a
+kind on a worker kind, count for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from orchestrator_core.costs.observation import Observation
+from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.learn.columns import Columns, columns_of
+from orchestrator_core.learn.effects import Effects, solve
+from orchestrator_core.learn.history_costs import (
+    HistoryCosts,
+    KindCosts,
+    PairCosts,
+    TaskCosts,
+    WorkerCosts,
+)
+from orchestrator_core.learn.overhead import overheads
+from orchestrator_core.learn.sizes import Sizes, sizes_of
+
+
+def fit(
+    observations: Iterable[Observation], speeds: Mapping[str, float] | None = None
+) -> HistoryCosts:
+    """What these executions teach.
+
+    Args:
+        observations: the newest run first, as a store gives them; a run that is `HALF_LIFE` runs
+            old counts half. Durations that are not finite and > 0 are ignored.
+        speeds: declared `Worker.speed` by worker kind: what to believe of workers as long as
+            little is observed. Default: all alike.
+    """
+    columns = columns_of(observations)
+    if not len(columns):
+        return HistoryCosts()
+    declared = dict(speeds or {})
+    prior = -np.log([max(declared.get(kind, 1.0), 1e-9) for kind in columns.worker_kinds])
+    overhead = overheads(columns, prior)
+    effects = solve(columns, overhead, prior)
+    return HistoryCosts(
+        kinds=_kinds(columns, effects, overhead, sizes_of(columns)),
+        workers=_workers(columns, effects, declared),
+        noise=effects.noise,
+        interaction=effects.interaction,
+    )
+
+
+def _kinds(
+    columns: Columns, effects: Effects, overhead: Floats, sizes: Sizes
+) -> tuple[KindCosts, ...]:
+    seen = np.zeros(effects.pair.shape, dtype=bool)
+    seen[columns.kind, columns.worker] = True
+    samples = np.bincount(columns.kind, minlength=len(columns.kinds))
+    tasks: list[list[TaskCosts]] = [[] for _ in columns.kinds]
+    for i, (kind, (_, name)) in enumerate(
+        zip(columns.kind_of_task.tolist(), columns.tasks, strict=True)
+    ):
+        size = _known(sizes.task[i])
+        tasks[kind].append(
+            TaskCosts(name, float(effects.task[i]), float(effects.task_variance[i]), size)
+        )
+    return tuple(
+        KindCosts(
+            kind=kind,
+            samples=int(samples[k]),
+            log_seconds=float(effects.kind[k]),
+            overhead=float(overhead[k]),
+            between=float(effects.between[k]),
+            nbytes=_known(sizes.kind[k]),
+            pairs=_pairs(columns, effects, k, np.flatnonzero(seen[k]).tolist()),
+            tasks=tuple(tasks[k]),
+        )
+        for k, kind in enumerate(columns.kinds)
+    )
+
+
+def _pairs(columns: Columns, effects: Effects, k: int, workers: list[int]) -> tuple[PairCosts, ...]:
+    return tuple(
+        PairCosts(
+            columns.worker_kinds[v], float(effects.pair[k, v]), float(effects.pair_variance[k, v])
+        )
+        for v in workers
+    )
+
+
+def _workers(
+    columns: Columns, effects: Effects, declared: Mapping[str, float]
+) -> tuple[WorkerCosts, ...]:
+    samples = np.bincount(columns.worker, minlength=len(columns.worker_kinds))
+    return tuple(
+        WorkerCosts(
+            kind=kind,
+            samples=int(samples[v]),
+            log_seconds=float(effects.worker[v]),
+            variance=float(effects.worker_variance[v]),
+            speed=declared.get(kind),
+        )
+        for v, kind in enumerate(columns.worker_kinds)
+    )
+
+
+def _known(size: float) -> float | None:
+    return None if np.isnan(size) else float(size)

@@ -1,0 +1,261 @@
+"""HistoryCosts: a cost model made of what was observed. Plain numbers, frozen, JSON both ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+
+from orchestrator_core.errors import InvalidFormat
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import Floats, Ints, TaskGraph
+
+FORMAT = "orchestrator.history-costs/1"
+
+UNSEEN_WORKER = 0.25
+"""Variance of the log slowness of a worker kind that was never seen, around its declared speed."""
+
+_LONGEST = 40.0
+"""Log seconds are kept within this of 0, so that no prediction overflows."""
+
+
+@dataclass(frozen=True)
+class TaskCosts:
+    """What is special to a named task of a kind.
+
+    Attributes:
+        log_seconds: what its log work differs from its kind's by. variance: of that.
+        nbytes: size of its output in bytes, or None if not known.
+    """
+
+    name: str
+    log_seconds: float
+    variance: float
+    nbytes: float | None
+
+
+@dataclass(frozen=True)
+class PairCosts:
+    """What is special to a kind on a worker kind: added to log seconds; `variance` of that."""
+
+    worker_kind: str
+    log_seconds: float
+    variance: float
+
+
+@dataclass(frozen=True)
+class KindCosts:
+    """What is known of a kind of tasks.
+
+    Attributes:
+        samples: observations.
+        log_seconds: log of the seconds of work on a worker of effect 0, beside the overhead.
+        overhead: seconds that it takes on any worker.
+        between: standard deviation of log work between its tasks.
+        nbytes: size of its outputs in bytes, or None if not known.
+    """
+
+    kind: str
+    samples: int
+    log_seconds: float
+    overhead: float
+    between: float
+    nbytes: float | None
+    pairs: tuple[PairCosts, ...] = ()
+    tasks: tuple[TaskCosts, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorkerCosts:
+    """What is known of a kind of workers.
+
+    Attributes:
+        samples: observations.
+        log_seconds: log slowness; 0.69 more takes twice as long. variance: of that.
+        speed: declared speed when it was learned, or None.
+    """
+
+    kind: str
+    samples: int
+    log_seconds: float
+    variance: float
+    speed: float | None = None
+
+
+@dataclass(frozen=True)
+class HistoryCosts:
+    """A `CostModel` of what was learned; `estimator.fit` makes it.
+
+    A task takes ``overhead + exp(kind + task + worker kind + (kind, worker kind))`` seconds; what
+    was never seen adds nothing to the sum and something to the spread. Kinds of tasks that were
+    never seen are not known (NaN).
+
+    Attributes:
+        kinds: sorted by name. workers: sorted by kind.
+        noise: standard deviation of log seconds when one task is repeated on one worker.
+        interaction: standard deviation of what is special to a kind on a worker kind.
+    """
+
+    kinds: tuple[KindCosts, ...] = ()
+    workers: tuple[WorkerCosts, ...] = ()
+    noise: float = 0.0
+    interaction: float = 0.0
+
+    def knows(self, graph: TaskGraph) -> bool:
+        """Was every kind of the graph's tasks observed at least once?"""
+        return all(kind in self._kind for kind in graph.kinds)
+
+    def compute_seconds(self, graph: TaskGraph, cluster: Cluster, quantile: float = 0.5) -> Floats:
+        """(modes, workers) seconds, finite and > 0; NaN for tasks of a kind never observed.
+
+        A moldable task was observed in a mode that nobody noted, taken to be its first; other
+        modes differ from that as their stated seconds do, or not at all.
+        """
+        effect, variance = self._on_workers(graph, cluster)
+        task, task_variance, _ = self._of_tasks(graph)
+        overhead = np.array([self._value(kind, "overhead") for kind in graph.kinds])
+        log = effect[graph.kind_of] + task[:, None]
+        if quantile != 0.5:
+            spread = np.sqrt(variance[graph.kind_of] + task_variance[:, None])
+            log += NormalDist().inv_cdf(quantile) * spread
+        work = np.exp(np.clip(log, -_LONGEST, _LONGEST))
+        seconds: Floats = overhead[graph.kind_of][:, None] + work
+        if graph.n_modes == len(graph):
+            return seconds
+        return seconds[graph.mode_task] * _mode_factors(graph)[:, None]
+
+    def output_bytes(self, graph: TaskGraph) -> Floats:
+        """(tasks,) bytes; NaN where not known."""
+        _, _, sizes = self._of_tasks(graph)
+        kinds = np.array([self._value(kind, "nbytes") for kind in graph.kinds])
+        return np.where(np.isnan(sizes), kinds[graph.kind_of], sizes)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> HistoryCosts:
+        """The costs that `to_json` wrote.
+
+        Raises:
+            InvalidFormat: if the text is no such JSON.
+        """
+        try:
+            wire = msgspec.json.decode(text, type=_Wire)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise InvalidFormat(f"no learned costs in JSON ({FORMAT}): {error}") from None
+        if wire.format != FORMAT:
+            raise InvalidFormat(f"costs of format {wire.format!r}; this version reads {FORMAT!r}")
+        return wire.costs
+
+    def to_json(self) -> bytes:
+        """JSON; UTF-8."""
+        return msgspec.json.encode(_Wire(FORMAT, self))
+
+    def __repr__(self) -> str:
+        samples = sum(kind.samples for kind in self.kinds)
+        return (
+            f"HistoryCosts({len(self.kinds)} kinds on {len(self.workers)} worker kinds, "
+            f"{samples} observations)"
+        )
+
+    @cached_property
+    def _kind(self) -> dict[str, KindCosts]:
+        return {kind.kind: kind for kind in self.kinds}
+
+    @cached_property
+    def _worker(self) -> dict[str, WorkerCosts]:
+        return {worker.kind: worker for worker in self.workers}
+
+    @cached_property
+    def _tasks(self) -> dict[str, dict[str, int]]:
+        """Where each named task of a kind is in `_task_columns`."""
+        places: dict[str, dict[str, int]] = {}
+        at = 0
+        for kind in self.kinds:
+            places[kind.kind] = {task.name: at + i for i, task in enumerate(kind.tasks)}
+            at += len(kind.tasks)
+        return places
+
+    @cached_property
+    def _task_columns(self) -> Floats:
+        """Log seconds, variance and bytes of all named tasks; (tasks, 3)."""
+        rows = [
+            (task.log_seconds, task.variance, np.nan if task.nbytes is None else task.nbytes)
+            for kind in self.kinds
+            for task in kind.tasks
+        ]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+
+    def _value(self, kind: str, field: str) -> float:
+        known = self._kind.get(kind)
+        value = None if known is None else getattr(known, field)
+        return float("nan") if value is None else float(value)
+
+    def _of_tasks(self, graph: TaskGraph) -> tuple[Floats, Floats, Floats]:
+        """(tasks,) log seconds, their variance, and bytes of each task beyond its kind."""
+        tables = [self._tasks.get(kind, {}) for kind in graph.kinds]
+        if any(tables):
+            places: Ints = np.fromiter(
+                (
+                    tables[kind].get(name, -1)
+                    for name, kind in zip(graph.names, graph.kind_of.tolist(), strict=True)
+                ),
+                dtype=np.int64,
+                count=len(graph),
+            )
+        else:
+            places = np.full(len(graph), -1, dtype=np.int64)
+        between = np.array([self._value(kind, "between") for kind in graph.kinds])
+        found = np.vstack([self._task_columns, [0.0, 0.0, np.nan]])[places]
+        variance = np.where(places < 0, between[graph.kind_of] ** 2, found[:, 1])
+        return found[:, 0], variance + self.noise**2, found[:, 2]
+
+    def _on_workers(self, graph: TaskGraph, cluster: Cluster) -> tuple[Floats, Floats]:
+        """(kinds, workers) log seconds and their variance, for a task like its kind's others."""
+        slowness, variance = self._slowness(cluster)
+        level = np.array([self._value(kind, "log_seconds") for kind in graph.kinds])
+        effect = level[:, None] + slowness[None, :]
+        spread = np.tile(variance + self.interaction**2, (len(graph.kinds), 1))
+        kinds_of_workers = [worker.kind for worker in cluster.workers]
+        for row, name in enumerate(graph.kinds):
+            kind = self._kind.get(name)
+            pairs = {pair.worker_kind: pair for pair in kind.pairs} if kind else {}
+            for column, worker_kind in enumerate(kinds_of_workers):
+                pair = pairs.get(worker_kind)
+                if pair is not None:
+                    effect[row, column] += pair.log_seconds
+                    spread[row, column] += pair.variance - self.interaction**2
+        return effect, spread
+
+    def _slowness(self, cluster: Cluster) -> tuple[Floats, Floats]:
+        """(workers,) log slowness and its variance; kinds never seen go by their declared speed."""
+        slowness = np.empty(len(cluster))
+        variance = np.full(len(cluster), UNSEEN_WORKER)
+        reference = self._slowness_at_speed_one(cluster)
+        for column, worker in enumerate(cluster.workers):
+            known = self._worker.get(worker.kind)
+            if known is None:
+                slowness[column] = reference - np.log(worker.speed)
+            else:
+                slowness[column], variance[column] = known.log_seconds, known.variance
+        return slowness, variance
+
+    def _slowness_at_speed_one(self, cluster: Cluster) -> float:
+        """By the known kinds of workers: those in the cluster, or else all that were learned."""
+        present = {w.kind: w.speed for w in cluster.workers if w.kind in self._worker}
+        speeds = present or {worker.kind: worker.speed or 1.0 for worker in self.workers}
+        known = [self._worker[kind].log_seconds + np.log(speeds[kind]) for kind in speeds]
+        return float(np.median(known)) if known else 0.0
+
+
+def _mode_factors(graph: TaskGraph) -> Floats:
+    """(modes,) stated seconds over those of the task's first mode; 1 where either is not stated."""
+    first = graph.mode_seconds[graph.mode_ptr[:-1]][graph.mode_task]
+    stated = (graph.mode_seconds > 0) & (first > 0)
+    return np.where(stated, graph.mode_seconds / np.where(stated, first, 1.0), 1.0)
+
+
+class _Wire(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    costs: HistoryCosts

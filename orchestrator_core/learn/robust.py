@@ -1,0 +1,42 @@
+"""Robust statistics of groups, vectorised: medians, spreads, weights that doubt outliers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.graph.task_graph import Floats, Ints
+
+NORMAL = 1.4826
+"""Median absolute deviation to standard deviation, for normal errors."""
+
+HUBER = 1.5
+"""Residuals beyond this many standard deviations count less, in proportion."""
+
+
+def group_sums(values: Floats, group: Ints, n_groups: int) -> Floats:
+    """(n_groups,) the sum of each group's values."""
+    return np.bincount(group, values, n_groups).astype(np.float64)
+
+
+def group_medians(values: Floats, group: Ints, n_groups: int) -> Floats:
+    """(n_groups,) the median of each group's values; NaN for a group without any."""
+    order = np.lexsort((values, group))
+    ranked = values[order]
+    sizes = np.bincount(group, minlength=n_groups)
+    first = np.cumsum(sizes) - sizes
+    medians = np.full(n_groups, np.nan)
+    some = sizes > 0
+    low = first[some] + (sizes[some] - 1) // 2
+    high = first[some] + sizes[some] // 2
+    medians[some] = (ranked[low] + ranked[high]) / 2
+    return medians
+
+
+def huber_weights(scaled: Floats) -> Floats:
+    """1 for residuals (in standard deviations) that are ordinary, less for outliers."""
+    return HUBER / np.maximum(np.abs(scaled), HUBER)
+
+
+def spread(residuals: Floats) -> float:
+    """Standard deviation of residuals around 0, as the median sees it; 0 without any."""
+    return NORMAL * float(np.median(np.abs(residuals))) if len(residuals) else 0.0

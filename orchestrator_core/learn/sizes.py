@@ -1,0 +1,41 @@
+"""Sizes of outputs: what a task gave before it gives again; a new task gives what its kind does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.learn.columns import Columns
+from orchestrator_core.learn.robust import NORMAL, group_medians
+
+NOISE = 0.1
+"""Standard deviation of log bytes of one task repeated, as long as little is seen."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """Bytes by `Columns.tasks` and by `Columns.kinds`; NaN where not known."""
+
+    task: Floats
+    kind: Floats
+
+
+def sizes_of(columns: Columns) -> Sizes:
+    """Medians in the logarithm; a task's is drawn to its kind's as far as the kind is uniform."""
+    kinds, tasks = len(columns.kinds), len(columns.tasks)
+    known = ~np.isnan(columns.nbytes)
+    log, task = np.log1p(columns.nbytes[known]), columns.task[known]
+    middle = group_medians(log, task, tasks)
+    seen = ~np.isnan(middle)
+    of_kind = columns.kind_of_task
+    level = group_medians(middle[seen], of_kind[seen], kinds)
+    apart = np.abs(middle - level[of_kind])
+    between = NORMAL * group_medians(apart[seen], of_kind[seen], kinds)
+    samples = np.bincount(task, minlength=tasks)
+    # At least what the task itself shows: one odd task in a uniform kind is odd, not noise.
+    variance = np.maximum(between[of_kind], apart) ** 2
+    belief = samples * variance / np.maximum(samples * variance + NOISE**2, 1e-12)
+    drawn = level[of_kind] + belief * (middle - level[of_kind])
+    return Sizes(task=np.expm1(drawn), kind=np.expm1(level))

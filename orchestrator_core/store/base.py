@@ -1,0 +1,202 @@
+"""The contract of a store, and the plain records that go in and come out.
+
+A store may lose everything at any time: that costs speed, never a run. It knows no planner and no
+estimator; it keeps what it is given and finds it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from orchestrator_core.costs.observation import Observation
+from orchestrator_core.execute.record import RunRecord, TaskRecord
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.plan.schedule import Schedule
+
+KEEP_SCHEDULES = 10_000
+"""Schedules that a store keeps by default; those used longest ago go first."""
+
+KEEP_RUNS = 200
+"""Runs that a store keeps of each flow by default; the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleKey:
+    """Under what a schedule is remembered.
+
+    Attributes:
+        graph_signature, cluster_signature: digests that know no names.
+        objective: what was minimised.
+        cost_bucket: durations and sizes, roughly; costs that drift away land in another bucket.
+    """
+
+    graph_signature: str
+    cluster_signature: str
+    objective: str
+    cost_bucket: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSchedule:
+    """A schedule in memory.
+
+    Attributes:
+        schedule: over canonical places: task and worker names are ``"0"``, ``"1"``, ...
+        makespan, lower_bound: seconds. bound_method, planner: as in `PlanResult`.
+        created_at, used_at: seconds since 1970 (UTC). hits: how often it was found.
+        flow: the flow that it was first planned for; one key may serve several.
+    """
+
+    key: ScheduleKey
+    schedule: Schedule
+    makespan: float
+    lower_bound: float
+    bound_method: str
+    planner: str
+    created_at: float
+    used_at: float
+    hits: int = 0
+    flow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One line about a run.
+
+    Attributes:
+        started_at: seconds since 1970 (UTC). seconds: how long it took.
+        predicted, lower_bound: seconds, or None if nothing was planned.
+        cache: ``hit``, ``miss``, or empty if nothing was planned.
+        tasks: number of task records.
+    """
+
+    run_id: str
+    flow: str
+    started_at: float
+    seconds: float
+    mode: str
+    predicted: float | None
+    lower_bound: float | None
+    cache: str
+    status: str
+    tasks: int
+    graph_signature: str
+
+
+class Store(Protocol):
+    """Schedules and runs, kept between runs.
+
+    The law, for every implementation:
+
+    - Any method may be called from any thread. Each is atomic: it happened, or it did not.
+    - A method that cannot do its work raises `StoreError`; nothing else leaves a store.
+    - `put` keeps one schedule for each key. The better one wins: the smaller makespan, and between
+      equal makespans the larger lower bound. Replacing keeps `hits`.
+    - `find` gives the schedule of exactly that key, or None; being found counts as a hit.
+      `find_near` gives the last used schedule that differs in nothing but the cost bucket: to
+      repair and to search from, never to follow as it is. It counts no hit.
+    - `schedules` and `runs` give the newest first (by `used_at`, by `started_at`).
+    - `add_run` with a `run_id` that is there replaces that run. Task records with a start or end
+      that is no finite number are left out.
+    - `run` takes a run's id or the beginning of one, if only one run begins so; else `UnknownRun`.
+    - `latest_run` gives the newest run of a flow with status ``ok``, or None.
+    - `clusters` gives the different clusters (by signature) that runs used, the last used first.
+    - `observations` gives executions with status ``ok``, of each task's last attempt in each run,
+      the newest first, at most `limit_per_kind` of each kind; `kinds` are those that have any,
+      in alphabetical order.
+    - `put_costs` and `costs` keep one text for each name: what was learned, as `learn` writes it.
+    - What does not fit (`KEEP_SCHEDULES`, `KEEP_RUNS`) is forgotten, the oldest first.
+    - What was damaged is dropped and counted in `dropped`; it is as if it had never been there.
+    - After `close`, which may be called twice, every other method raises `StoreError`.
+    """
+
+    @property
+    def dropped(self) -> int:
+        """How many damaged records were met and dropped."""
+        ...
+
+    def find(self, key: ScheduleKey) -> StoredSchedule | None: ...
+
+    def find_near(self, key: ScheduleKey) -> StoredSchedule | None: ...
+
+    def put(self, stored: StoredSchedule) -> bool:
+        """Keep a schedule; False if a better one is there."""
+        ...
+
+    def schedules(
+        self, *, flow: str | None = None, graph_signature: str | None = None, limit: int = 100
+    ) -> list[StoredSchedule]: ...
+
+    def add_run(self, run: RunRecord) -> None: ...
+
+    def run(self, run_id: str) -> RunRecord: ...
+
+    def runs(self, *, flow: str | None = None, limit: int = 50) -> list[RunSummary]: ...
+
+    def latest_run(self, flow: str) -> RunRecord | None: ...
+
+    def clusters(self, *, limit: int = 10) -> list[Cluster]: ...
+
+    def kinds(self) -> list[str]: ...
+
+    def observations(
+        self, kinds: Collection[str], limit_per_kind: int = 2000
+    ) -> list[Observation]: ...
+
+    def put_costs(self, name: str, text: bytes) -> None: ...
+
+    def costs(self, name: str) -> bytes | None: ...
+
+    def close(self) -> None: ...
+
+
+def storable(run: RunRecord) -> RunRecord:
+    """The run without task records whose times are no finite numbers."""
+    tasks = tuple(t for t in run.tasks if math.isfinite(t.start) and math.isfinite(t.end))
+    return run if len(tasks) == len(run.tasks) else replace(run, tasks=tasks)
+
+
+def teaching(run: RunRecord) -> list[TaskRecord]:
+    """The task records that durations may be learned from: status ok, last attempt, > 0 seconds."""
+    last: dict[str, int] = {}
+    for record in run.tasks:
+        last[record.task] = max(record.attempt, last.get(record.task, 0))
+    return [
+        record
+        for record in run.tasks
+        if record.status == "ok" and record.attempt == last[record.task] and record.seconds > 0
+    ]
+
+
+def summary_of(run: RunRecord) -> RunSummary:
+    """The line about a run."""
+    plan = run.plan
+    return RunSummary(
+        run_id=run.run_id,
+        flow=run.flow,
+        started_at=run.started_at,
+        seconds=run.seconds,
+        mode=run.mode,
+        predicted=plan.predicted if plan else None,
+        lower_bound=plan.lower_bound if plan else None,
+        cache=plan.cache if plan else "",
+        status=run.status,
+        tasks=len(run.tasks),
+        graph_signature=run.graph_signature,
+    )
+
+
+def observation_of(record: TaskRecord, run_id: str) -> Observation:
+    """What a task record teaches."""
+    return Observation(
+        task=record.task,
+        kind=record.kind,
+        worker=record.worker,
+        worker_kind=record.worker_kind,
+        seconds=record.seconds,
+        nbytes=record.nbytes,
+        run_id=run_id,
+    )

@@ -1,0 +1,170 @@
+"""Database: one SQLite file or Postgres database, opened late, and again when it is replaced.
+
+A file that was deleted or swapped is noticed before the next transaction; one that is damaged is
+renamed to ``*.corrupt-<time>`` and replaced by a new one, once for each call.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine import URL
+
+from orchestrator_core.errors import SchemaMismatch, StoreError
+from orchestrator_core.store.engine import (
+    BUSY_SECONDS,
+    DATABASE_ERRORS,
+    is_damage,
+    open_engine,
+    writing,
+)
+from orchestrator_core.store.location import (
+    create_private,
+    masked,
+    read_only,
+    sqlite_path,
+    without_password,
+)
+from orchestrator_core.store.schema import HEAD, bring, check
+
+T = TypeVar("T")
+_Identity = tuple[int, int] | None
+
+
+class Database:
+    """Runs transactions; safe from several threads and processes.
+
+    `set_aside` counts how many damaged files were renamed.
+    """
+
+    def __init__(self, url: URL, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.url = url
+        self.set_aside = 0
+        self._path = sqlite_path(url)
+        self._busy_seconds = busy_seconds
+        self._engine: Engine | None = None
+        self._identity: _Identity = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """What `work` gives, inside one transaction that only reads.
+
+        Raises:
+            StoreError: if the database cannot be used.
+        """
+        return self._guarded(work, write=False)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What `work` gives, inside one transaction that writes: all of it, or nothing.
+
+        Raises:
+            StoreError: if the database cannot be used.
+        """
+        return self._guarded(work, write=True)
+
+    def close(self) -> None:
+        """Give back every connection; later calls raise `StoreError`."""
+        with self._lock:
+            self._closed = True
+            self._drop_engine()
+
+    def _guarded(self, work: Callable[[Connection], T], *, write: bool) -> T:
+        try:
+            try:
+                return self._attempt(work, write=write)
+            except DATABASE_ERRORS as error:
+                if not is_damage(error):
+                    raise
+                self._put_aside()
+                return self._attempt(work, write=write)
+        except (*DATABASE_ERRORS, OSError, ValueError, OverflowError) as error:
+            reason = without_password(str(getattr(error, "orig", error)), self.url)
+            raise StoreError(
+                f"the database {masked(self.url)} cannot be {'written' if write else 'read'}: "
+                f"{reason.strip()}"
+            ) from None
+
+    def _attempt(self, work: Callable[[Connection], T], *, write: bool) -> T:
+        with self._open().connect() as connection:
+            if write:
+                writing(connection)
+            with connection.begin():
+                return work(connection)
+
+    def _open(self) -> Engine:
+        with self._lock:
+            if self._closed:
+                raise StoreError(f"the store {masked(self.url)} is closed; open a new one")
+            if self._engine is not None and self._identity != _identity(self._path):
+                self._drop_engine()
+            if self._engine is None:
+                self._engine = self._ready()
+            return self._engine
+
+    def _ready(self) -> Engine:
+        """An engine whose database is at the head."""
+        if self._path is not None and not read_only(self.url):
+            create_private(self._path)
+        self._identity = _identity(self._path)
+        engine = open_engine(self.url, busy_seconds=self._busy_seconds)
+        try:
+            with engine.connect() as connection:
+                fits = check(connection)
+            if not fits:
+                self._bring_up()
+        except BaseException:
+            engine.dispose()
+            raise
+        return engine
+
+    def _bring_up(self) -> None:
+        if read_only(self.url):
+            raise SchemaMismatch(
+                f"{masked(self.url)} may only be read, and is no database of revision {HEAD}; "
+                "type: orchestrator db upgrade --db PATH"
+            )
+        engine = open_engine(self.url, foreign_keys=False, busy_seconds=self._busy_seconds)
+        try:
+            with engine.connect() as connection, writing(connection).begin():
+                bring(connection)
+        finally:
+            engine.dispose()
+
+    def _put_aside(self) -> None:
+        """Rename the damaged file, unless somebody else has done so since it was opened."""
+        with self._lock:
+            identity = self._identity
+            self._drop_engine()
+            path = self._path
+            if path is None or read_only(self.url) or _identity(path) != identity:
+                return
+            stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+            for suffix in ("", "-wal", "-shm"):
+                part = path.with_name(path.name + suffix)
+                if part.exists():
+                    os.replace(part, path.with_name(f"{path.name}.corrupt-{stamp}{suffix}"))
+            self.set_aside += 1
+
+    def _drop_engine(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+        self._engine = None
+        self._identity = None
+
+
+def _identity(path: Path | None) -> _Identity:
+    """Which file this is, whatever its name; None if there is none."""
+    if path is None:
+        return None
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

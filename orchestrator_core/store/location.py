@@ -1,0 +1,116 @@
+"""Where the database is: an URL, a path, or the user's own place; and how to name it in public.
+
+A database holds the names of a user's tasks, so a new file belongs to that user alone.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from orchestrator_core.errors import StoreError
+
+VARIABLE = "ORCHESTRATOR_DB"
+"""Environment variable: an URL or a path that is used where none is given."""
+
+
+def default_url() -> URL:
+    """`ORCHESTRATOR_DB`, or `orchestrator/schedules.db` in the user's data directory.
+
+    Raises:
+        StoreError: if the variable holds no URL that can be read.
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        return to_url(given)
+    from platformdirs import user_data_path
+
+    return _of_file(user_data_path("orchestrator", appauthor=False) / "schedules.db")
+
+
+def to_url(location: str | os.PathLike[str] | URL | None = None) -> URL:
+    """The URL of a database, from an URL, from the path of an SQLite file, or the default.
+
+    Raises:
+        StoreError: if it is an URL that cannot be read, or of a kind that is not supported.
+    """
+    if location is None:
+        return default_url()
+    if not isinstance(location, URL):
+        text = os.fspath(location)
+        if "://" not in text:
+            return _of_file(Path(text))
+        try:
+            location = make_url(text)
+        except (ArgumentError, ValueError):
+            raise StoreError(
+                "the database's URL cannot be read; expected sqlite:///path, "
+                "postgresql://user:password@host/database, or the path of a file"
+            ) from None
+    return _supported(location)
+
+
+def masked(url: URL) -> str:
+    """The URL for people: without its password."""
+    secret = {name: "***" for name in url.query if "pass" in name.lower() or "key" in name.lower()}
+    shown = url.update_query_dict(secret) if secret else url
+    return shown.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
+
+
+def without_password(text: str, url: URL) -> str:
+    """The text with every appearance of the URL's password masked."""
+    secrets = [str(value) for name, value in url.query.items() if "pass" in name.lower()]
+    for secret in (str(url.password or ""), *secrets):
+        if secret:
+            text = text.replace(secret, "***")
+    return text
+
+
+def sqlite_path(url: URL) -> Path | None:
+    """The file of an SQLite database; None for another kind of database."""
+    if url.get_backend_name() != "sqlite":
+        return None
+    return Path((url.database or "").removeprefix("file:"))
+
+
+def read_only(url: URL) -> bool:
+    """Does the URL itself ask for reading only?"""
+    return url.query.get("mode") == "ro" or "immutable" in url.query
+
+
+def create_private(path: Path) -> None:
+    """Create the file (mode 0600) and its folder (mode 0700) where they are missing.
+
+    Raises:
+        OSError: if that cannot be done.
+    """
+    if not path.parent.is_dir():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+
+
+def _of_file(path: Path) -> URL:
+    return _supported(URL.create("sqlite", database=str(path.expanduser().absolute())))
+
+
+def _supported(url: URL) -> URL:
+    name = url.get_backend_name()
+    if name in ("postgresql", "postgres"):
+        plain = url.drivername in ("postgresql", "postgres")
+        return url.set(drivername="postgresql+psycopg") if plain else url
+    if name != "sqlite":
+        raise StoreError(
+            f"a database of kind {name!r} is not supported; use an SQLite file or postgresql://"
+        )
+    if url.database in (None, "", ":memory:"):
+        raise StoreError(
+            "an SQLite database in memory cannot be shared between threads; "
+            "give the path of a file, or use MemoryStore"
+        )
+    return url

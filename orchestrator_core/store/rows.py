@@ -1,0 +1,169 @@
+"""Rows: how records become columns of `tables.py`, and columns become records again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Row
+
+from orchestrator_core.costs.observation import Observation
+from orchestrator_core.execute.record import RunRecord, TaskRecord
+from orchestrator_core.store.base import (
+    RunSummary,
+    ScheduleKey,
+    StoredSchedule,
+    summary_of,
+    teaching,
+)
+from orchestrator_core.store.codec import pack_json, unpack_run, unpack_schedule
+
+
+def schedule_row(stored: StoredSchedule) -> dict[str, Any]:
+    return {
+        **key_columns(stored.key),
+        "flow": clean(stored.flow),
+        "planner": clean(stored.planner),
+        "makespan": float(stored.makespan),
+        "lower_bound": float(stored.lower_bound),
+        "bound_method": clean(stored.bound_method),
+        "assignments": len(stored.schedule),
+        "created_at": float(stored.created_at),
+        "used_at": float(stored.used_at),
+        "hits": int(stored.hits),
+        "body": pack_json(stored.schedule),
+    }
+
+
+def key_columns(key: ScheduleKey) -> dict[str, str]:
+    return {name: clean(getattr(key, name)) for name in ScheduleKey.__slots__}
+
+
+def key_of(row: Row[Any]) -> ScheduleKey:
+    return ScheduleKey(**{name: getattr(row, name) for name in ScheduleKey.__slots__})
+
+
+def stored_schedule(row: Row[Any]) -> StoredSchedule:
+    """The record of a row.
+
+    Raises:
+        DamagedBlob: if its blob is not what was written.
+    """
+    return StoredSchedule(
+        key=key_of(row),
+        schedule=unpack_schedule(row.body),
+        makespan=row.makespan,
+        lower_bound=row.lower_bound,
+        bound_method=row.bound_method,
+        planner=row.planner,
+        created_at=row.created_at,
+        used_at=row.used_at,
+        hits=row.hits,
+        flow=row.flow,
+    )
+
+
+def run_row(run: RunRecord) -> dict[str, Any]:
+    plan, line = run.plan, summary_of(run)
+    return {
+        "run_id": clean(run.run_id),
+        "flow": clean(run.flow),
+        "started_at": float(run.started_at),
+        "seconds": float(run.seconds),
+        "mode": clean(run.mode),
+        "reason": clean(run.reason),
+        "status": clean(run.status),
+        "graph_signature": clean(run.graph_signature),
+        "cluster_signature": clean(run.cluster_signature),
+        "planner": clean(plan.planner) if plan else None,
+        "cache": clean(line.cache),
+        "adopted": plan is not None and plan.adopted,
+        "predicted": line.predicted,
+        "default_predicted": plan.default_predicted if plan else None,
+        "lower_bound": line.lower_bound,
+        "tasks": line.tasks,
+        "body": pack_json(replace(run, tasks=())),
+    }
+
+
+def run_summary(row: Row[Any]) -> RunSummary:
+    return RunSummary(**{name: getattr(row, name) for name in RunSummary.__slots__})
+
+
+def run_record(row: Row[Any], tasks: Iterable[Row[Any]]) -> RunRecord:
+    """The record of a row and its task records.
+
+    Raises:
+        DamagedBlob: if its blob is not what was written.
+    """
+    return replace(unpack_run(row.body), tasks=tuple(_task_record(task) for task in tasks))
+
+
+def task_rows(run: RunRecord) -> list[dict[str, Any]]:
+    teaches = {id(record) for record in teaching(run)}
+    return [
+        {
+            "run_id": clean(run.run_id),
+            "task": clean(record.task),
+            "kind": clean(record.kind),
+            "worker": clean(record.worker),
+            "worker_kind": clean(record.worker_kind),
+            "start_seconds": float(record.start),
+            "end_seconds": float(record.end),
+            "nbytes": _finite(record.nbytes),
+            "transfer_seconds": _finite(record.transfer_seconds),
+            "attempt": record.attempt,
+            "memory_peak": _finite(record.memory_peak),
+            "status": clean(record.status),
+            "teaches": id(record) in teaches,
+        }
+        for record in run.tasks
+    ]
+
+
+def _task_record(row: Row[Any]) -> TaskRecord:
+    return TaskRecord(
+        task=row.task,
+        kind=row.kind,
+        worker=row.worker,
+        worker_kind=row.worker_kind,
+        start=row.start_seconds,
+        end=row.end_seconds,
+        nbytes=math.nan if row.nbytes is None else row.nbytes,
+        transfer_seconds=math.nan if row.transfer_seconds is None else row.transfer_seconds,
+        attempt=row.attempt,
+        memory_peak=row.memory_peak,
+        status=row.status,
+    )
+
+
+def observation(row: Row[Any]) -> Observation:
+    return Observation(
+        task=row.task,
+        kind=row.kind,
+        worker=row.worker,
+        worker_kind=row.worker_kind,
+        seconds=row.end_seconds - row.start_seconds,
+        nbytes=math.nan if row.nbytes is None else row.nbytes,
+        run_id=row.run_id,
+    )
+
+
+def cluster_row(run: RunRecord) -> dict[str, Any]:
+    return {
+        "cluster_signature": clean(run.cluster_signature),
+        "workers": len(run.cluster),
+        "used_at": float(run.started_at),
+        "body": pack_json(run.cluster),
+    }
+
+
+def clean(text: str) -> str:
+    """The text as every database can hold it: no NUL, no lone surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+
+
+def _finite(number: float | None) -> float | None:
+    return None if number is None or not math.isfinite(number) else float(number)

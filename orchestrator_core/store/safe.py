@@ -1,0 +1,145 @@
+"""SafeStore: a store that never fails. What goes wrong costs memory, not the run.
+
+After a failure it answers as an empty store for a while, then tries again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection
+from typing import TypeVar
+
+from orchestrator_core.costs.observation import Observation
+from orchestrator_core.errors import UnknownRun
+from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.store.base import RunSummary, ScheduleKey, Store, StoredSchedule
+
+T = TypeVar("T")
+RETRY_SECONDS = 60.0
+"""How long a store that failed is left alone."""
+
+logger = logging.getLogger(__name__)
+
+
+class SafeStore:
+    """A `Store` around another whose methods do not raise.
+
+    When the inner store fails, it is said once in the log, and for `retry_seconds` every question
+    is answered as by an empty store and nothing is written; then the inner store is tried again.
+    Only `run` raises, and only `UnknownRun`, which is an empty store's answer.
+    """
+
+    def __init__(
+        self,
+        inner: Store,
+        *,
+        retry_seconds: float = RETRY_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._inner = inner
+        self._retry_seconds = retry_seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._closed_until: float | None = None
+        self.last_error: str | None = None
+
+    @property
+    def working(self) -> bool:
+        """Did the last attempt succeed, as far as is known?"""
+        return self._closed_until is None
+
+    @property
+    def dropped(self) -> int:
+        return self._inner.dropped
+
+    def __repr__(self) -> str:
+        return f"SafeStore({self._inner!r})"
+
+    def find(self, key: ScheduleKey) -> StoredSchedule | None:
+        return self._try(lambda: self._inner.find(key), None)
+
+    def find_near(self, key: ScheduleKey) -> StoredSchedule | None:
+        return self._try(lambda: self._inner.find_near(key), None)
+
+    def put(self, stored: StoredSchedule) -> bool:
+        return self._try(lambda: self._inner.put(stored), False)
+
+    def schedules(
+        self, *, flow: str | None = None, graph_signature: str | None = None, limit: int = 100
+    ) -> list[StoredSchedule]:
+        return self._try(
+            lambda: self._inner.schedules(flow=flow, graph_signature=graph_signature, limit=limit),
+            [],
+        )
+
+    def add_run(self, run: RunRecord) -> None:
+        self._try(lambda: self._inner.add_run(run), None)
+
+    def run(self, run_id: str) -> RunRecord:
+        found = self._try(lambda: self._run_or_reason(run_id), None)
+        if isinstance(found, RunRecord):
+            return found
+        raise found or UnknownRun(
+            f"no run {run_id!r}: the store cannot be read ({self.last_error})"
+        )
+
+    def runs(self, *, flow: str | None = None, limit: int = 50) -> list[RunSummary]:
+        return self._try(lambda: self._inner.runs(flow=flow, limit=limit), [])
+
+    def latest_run(self, flow: str) -> RunRecord | None:
+        return self._try(lambda: self._inner.latest_run(flow), None)
+
+    def clusters(self, *, limit: int = 10) -> list[Cluster]:
+        return self._try(lambda: self._inner.clusters(limit=limit), [])
+
+    def kinds(self) -> list[str]:
+        return self._try(self._inner.kinds, [])
+
+    def observations(self, kinds: Collection[str], limit_per_kind: int = 2000) -> list[Observation]:
+        return self._try(lambda: self._inner.observations(kinds, limit_per_kind), [])
+
+    def put_costs(self, name: str, text: bytes) -> None:
+        self._try(lambda: self._inner.put_costs(name, text), None)
+
+    def costs(self, name: str) -> bytes | None:
+        return self._try(lambda: self._inner.costs(name), None)
+
+    def close(self) -> None:
+        try:
+            self._inner.close()
+        except Exception as error:
+            self._failed(error)
+
+    def _run_or_reason(self, run_id: str) -> RunRecord | UnknownRun:
+        try:
+            return self._inner.run(run_id)
+        except UnknownRun as error:
+            return error
+
+    def _try(self, question: Callable[[], T], empty: T) -> T:
+        with self._lock:
+            if self._closed_until is not None and self._clock() < self._closed_until:
+                return empty
+        try:
+            answer = question()
+        except Exception as error:
+            self._failed(error)
+            return empty
+        with self._lock:
+            self._closed_until = None
+        return answer
+
+    def _failed(self, error: Exception) -> None:
+        with self._lock:
+            first = self._closed_until is None
+            self._closed_until = self._clock() + self._retry_seconds
+            self.last_error = f"{type(error).__name__}: {error}"
+        if first:
+            logger.warning(
+                "going on without the memory of earlier runs, next try in %g s: %s",
+                self._retry_seconds,
+                self.last_error,
+            )

@@ -1,0 +1,299 @@
+"""ScheduleStore: the store in SQLite or Postgres.
+
+Looking up never writes: hits are counted in memory and written with the next record. Records are
+compressed JSON with a digest (`codec.py`); what does not fit its digest is dropped and counted.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from time import time
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    delete,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.engine import URL
+
+from orchestrator_core.costs.observation import Observation
+from orchestrator_core.errors import StoreError, UnknownRun
+from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.store.base import (
+    KEEP_RUNS,
+    KEEP_SCHEDULES,
+    RunSummary,
+    ScheduleKey,
+    StoredSchedule,
+    storable,
+)
+from orchestrator_core.store.choose import the_run
+from orchestrator_core.store.codec import DamagedBlob, pack, unpack, unpack_cluster
+from orchestrator_core.store.database import Database
+from orchestrator_core.store.engine import BUSY_SECONDS
+from orchestrator_core.store.location import masked, to_url
+from orchestrator_core.store.rows import (
+    clean,
+    cluster_row,
+    key_columns,
+    observation,
+    run_record,
+    run_row,
+    run_summary,
+    schedule_row,
+    stored_schedule,
+    task_rows,
+)
+from orchestrator_core.store.statements import forget, same_key, upsert, upsert_better
+from orchestrator_core.store.tables import (
+    cluster_observations,
+    cost_models,
+    runs,
+    schedules,
+    task_records,
+)
+
+KEEP_CLUSTERS = 100
+"""Different clusters that are kept; those used longest ago go first."""
+
+
+class ScheduleStore:
+    """A `Store` in an SQLite file or a Postgres database; opened at the first use.
+
+    ::
+
+        store = ScheduleStore("schedules.db")
+        for run in store.runs(limit=5):
+            print(run.flow, run.seconds, run.predicted)
+        store.close()
+    """
+
+    def __init__(
+        self,
+        url: str | os.PathLike[str] | URL | None = None,
+        *,
+        keep_schedules: int = KEEP_SCHEDULES,
+        keep_runs: int = KEEP_RUNS,
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> None:
+        """The store at an URL or at the path of an SQLite file.
+
+        Args:
+            url: default: `ORCHESTRATOR_DB`, or a file in the user's data directory.
+            keep_schedules: schedules that are kept. keep_runs: runs that are kept of each flow.
+            busy_seconds: how long to wait for a lock or a server before giving up.
+
+        Raises:
+            StoreError: if the URL cannot be read.
+        """
+        self._database = Database(to_url(url), busy_seconds=busy_seconds)
+        self._keep_schedules, self._keep_runs = keep_schedules, keep_runs
+        self._hits: dict[ScheduleKey, tuple[int, float]] = {}
+        self._lock = threading.Lock()
+        self._dropped = 0
+
+    @property
+    def url(self) -> str:
+        """Where the database is, its password masked."""
+        return masked(self._database.url)
+
+    @property
+    def dropped(self) -> int:
+        return self._dropped
+
+    def __repr__(self) -> str:
+        return f"ScheduleStore({self.url!r})"
+
+    def find(self, key: ScheduleKey) -> StoredSchedule | None:
+        found = self._first_whole(same_key(key))
+        return None if found is None else self._hit(replace(found, key=key))
+
+    def find_near(self, key: ScheduleKey) -> StoredSchedule | None:
+        columns = key_columns(key)
+        bucket = columns.pop("cost_bucket")
+        others = [schedules.c[name] == value for name, value in columns.items()]
+        return self._first_whole([*others, schedules.c.cost_bucket != bucket])
+
+    def put(self, stored: StoredSchedule) -> bool:
+        row = schedule_row(stored)
+
+        def work(connection: Connection) -> bool:
+            self._write_hits(connection)
+            kept = upsert_better(connection, row)
+            forget(connection, schedules, schedules.c.id, schedules.c.used_at, self._keep_schedules)
+            return kept
+
+        return self._database.write(work)
+
+    def schedules(
+        self, *, flow: str | None = None, graph_signature: str | None = None, limit: int = 100
+    ) -> list[StoredSchedule]:
+        wanted = []
+        if flow is not None:
+            wanted.append(schedules.c.flow == clean(flow))
+        if graph_signature is not None:
+            wanted.append(schedules.c.graph_signature == clean(graph_signature))
+        found = self._whole(wanted, limit)
+        return sorted(map(self._with_hits, found), key=lambda s: s.used_at, reverse=True)
+
+    def add_run(self, run: RunRecord) -> None:
+        run = storable(run)
+        row, tasks, cluster = run_row(run), task_rows(run), cluster_row(run)
+        seen = cluster_observations
+
+        def work(connection: Connection) -> None:
+            self._write_hits(connection)
+            connection.execute(delete(runs).where(runs.c.run_id == row["run_id"]))
+            connection.execute(insert(runs), row)
+            if tasks:
+                connection.execute(insert(task_records), tasks)
+            upsert(connection, seen, cluster)
+            forget(connection, seen, seen.c.cluster_signature, seen.c.used_at, KEEP_CLUSTERS)
+            same_flow = runs.c.flow == row["flow"]
+            forget(connection, runs, runs.c.run_id, runs.c.started_at, self._keep_runs, same_flow)
+
+        self._database.write(work)
+
+    def run(self, run_id: str) -> RunRecord:
+        asked = clean(run_id)
+        alike = select(runs.c.run_id).where(runs.c.run_id.startswith(asked, autoescape=True))
+        ids = [row.run_id for row in self._rows(alike)]
+        chosen = the_run(asked, ids)
+        record = self._run_where(runs.c.run_id == chosen)
+        if record is None:
+            raise UnknownRun(f"run {chosen!r} was damaged in the database, and has been dropped")
+        return record
+
+    def runs(self, *, flow: str | None = None, limit: int = 50) -> list[RunSummary]:
+        columns = [runs.c[name] for name in RunSummary.__slots__]
+        query = select(*columns).order_by(runs.c.started_at.desc()).limit(limit)
+        if flow is not None:
+            query = query.where(runs.c.flow == clean(flow))
+        return [run_summary(row) for row in self._rows(query)]
+
+    def latest_run(self, flow: str) -> RunRecord | None:
+        return self._run_where((runs.c.flow == clean(flow)) & (runs.c.status == "ok"))
+
+    def clusters(self, *, limit: int = 10) -> list[Cluster]:
+        table = cluster_observations
+        found = []
+        for row in self._rows(select(table).order_by(table.c.used_at.desc()).limit(limit)):
+            try:
+                found.append(unpack_cluster(row.body))
+            except DamagedBlob:
+                self._drop(table, table.c.cluster_signature == row.cluster_signature)
+        return found
+
+    def kinds(self) -> list[str]:
+        kind = task_records.c.kind
+        query = select(kind).where(task_records.c.teaches).distinct()
+        return sorted(row.kind for row in self._rows(query))
+
+    def observations(self, kinds: Collection[str], limit_per_kind: int = 2000) -> list[Observation]:
+        table = task_records
+
+        def work(connection: Connection) -> list[Observation]:
+            found: list[Observation] = []
+            for kind in dict.fromkeys(map(clean, kinds)):
+                query = select(table).where(table.c.kind == kind, table.c.teaches)
+                newest = query.order_by(table.c.id.desc()).limit(limit_per_kind)
+                found.extend(map(observation, connection.execute(newest)))
+            return found
+
+        return self._database.read(work)
+
+    def put_costs(self, name: str, text: bytes) -> None:
+        row = {"name": clean(name), "updated_at": time(), "body": pack(text)}
+
+        self._database.write(lambda connection: upsert(connection, cost_models, row))
+
+    def costs(self, name: str) -> bytes | None:
+        chosen = cost_models.c.name == clean(name)
+        for row in self._rows(select(cost_models).where(chosen)):
+            try:
+                return unpack(row.body)
+            except DamagedBlob:
+                self._drop(cost_models, chosen)
+        return None
+
+    def close(self) -> None:
+        if self._hits:
+            try:
+                self._database.write(self._write_hits)
+            except StoreError:
+                self._hits.clear()  # Statistics only: not worth an error at the end.
+        self._database.close()
+
+    def _rows(self, query: Any) -> Sequence[Row[Any]]:
+        return self._database.read(lambda connection: connection.execute(query).all())
+
+    def _first_whole(self, wanted: Sequence[ColumnElement[bool]]) -> StoredSchedule | None:
+        found = self._whole(wanted, 1)
+        return found[0] if found else None
+
+    def _whole(self, wanted: Sequence[ColumnElement[bool]], limit: int) -> list[StoredSchedule]:
+        """The last used schedules that are whole; damaged ones are dropped."""
+        query = select(schedules).where(*wanted).order_by(schedules.c.used_at.desc()).limit(limit)
+        whole = []
+        for row in self._rows(query):
+            try:
+                whole.append(stored_schedule(row))
+            except DamagedBlob:
+                self._drop(schedules, schedules.c.id == row.id)
+        return whole
+
+    def _run_where(self, wanted: ColumnElement[bool]) -> RunRecord | None:
+        """The newest such run that is whole; damaged ones are dropped."""
+        newest = select(runs).where(wanted).order_by(runs.c.started_at.desc()).limit(1)
+        mine = select(task_records).order_by(task_records.c.id)
+
+        def work(connection: Connection) -> tuple[Row[Any], Sequence[Row[Any]]] | None:
+            row = connection.execute(newest).first()
+            if row is None:
+                return None
+            return row, connection.execute(mine.where(task_records.c.run_id == row.run_id)).all()
+
+        while (found := self._database.read(work)) is not None:
+            try:
+                return run_record(*found)
+            except DamagedBlob:
+                if not self._drop(runs, runs.c.run_id == found[0].run_id):
+                    return None
+        return None
+
+    def _drop(self, table: Table, which: ColumnElement[bool]) -> bool:
+        """Forget damaged rows; False if the database does not let us."""
+        with self._lock:
+            self._dropped += 1
+        try:
+            self._database.write(lambda connection: connection.execute(delete(table).where(which)))
+        except StoreError:
+            return False
+        return True
+
+    def _hit(self, found: StoredSchedule) -> StoredSchedule:
+        with self._lock:
+            hits, _ = self._hits.get(found.key, (0, 0.0))
+            self._hits[found.key] = (hits + 1, time())
+        return self._with_hits(found)
+
+    def _with_hits(self, found: StoredSchedule) -> StoredSchedule:
+        hits, used_at = self._hits.get(found.key, (0, 0.0))
+        return replace(found, hits=found.hits + hits, used_at=max(used_at, found.used_at))
+
+    def _write_hits(self, connection: Connection) -> None:
+        with self._lock:
+            pending, self._hits = self._hits, {}
+        for key, (hits, used_at) in pending.items():
+            values = {"hits": schedules.c.hits + hits, "used_at": used_at}
+            connection.execute(update(schedules).where(*same_key(key)).values(values))

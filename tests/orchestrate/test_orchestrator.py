@@ -1,0 +1,200 @@
+"""The five stages together, without a cluster: observe, plan, re-use, decide, survive."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from orchestrator_core import (
+    Cluster,
+    InvalidInstance,
+    Orchestrator,
+    RunRecord,
+    TaskGraph,
+    TaskRecord,
+    Worker,
+    check_schedule,
+)
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.store.memory import MemoryStore
+
+SPEED = {"fast": 4.0, "slow": 1.0}
+SECONDS = {"load": 2.0, "train": 8.0, "select": 1.0}
+
+
+def sweep(models: int = 6) -> TaskGraph:
+    """load -> train (x models) -> select; durations are nowhere stated."""
+    builder = TaskGraph.build()
+    builder.task("load-0", kind="load")
+    names = [builder.task(f"train-{i}", kind="train", after=["load-0"]) for i in range(models)]
+    builder.task("select-0", kind="select", after=names)
+    return builder.done()
+
+
+def two_workers() -> Cluster:
+    return Cluster([Worker("w0", kind="fast"), Worker("w1", kind="slow")])
+
+
+def ran(graph: TaskGraph, cluster: Cluster, advice) -> RunRecord:
+    """A run in which the workers took turns, each at its own speed."""
+    records = []
+    for i, name in enumerate(graph.names):
+        worker = cluster.workers[i % len(cluster)]
+        seconds = SECONDS[graph.kind(i)] / SPEED[worker.kind]
+        records.append(
+            TaskRecord(name, graph.kind(i), worker.name, worker.kind, float(i), i + seconds, 1e3)
+        )
+    return RunRecord(
+        run_id=uuid.uuid4().hex,
+        flow="sweep",
+        started_at=0.0,
+        seconds=max(record.end for record in records),
+        mode="observed",
+        reason=advice.reason,
+        graph=graph,
+        cluster=cluster,
+        graph_signature=advice.graph_signature,
+        cluster_signature=advice.cluster_signature,
+        tasks=tuple(records),
+    )
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+def learned(store, graph=None, cluster=None) -> None:
+    """Let an orchestrator see one run of the sweep."""
+    graph, cluster = graph or sweep(), cluster or two_workers()
+    first = Orchestrator(store)
+    first.record(ran(graph, cluster, first.advise(graph, cluster, "sweep")))
+    first.close()
+
+
+def test_a_flow_never_seen_is_only_observed(store):
+    advice = Orchestrator(store).advise(sweep(), two_workers(), "sweep")
+    assert not advice.adopted
+    assert advice.plan is None
+    assert "first run" in advice.reason
+
+
+def test_the_second_run_is_planned_from_what_the_first_one_taught(store):
+    learned(store)
+    advice = Orchestrator(store).advise(sweep(), two_workers(), "sweep")
+    assert advice.adopted, advice.reason
+    # 2 + 1 seconds of work before and after, 6 x 8 between, on speeds 4 and 1: with five models
+    # on the fast worker (10 s) and one on the slow one (8 s) it takes 0.5 + 10 + 0.25 s.
+    assert advice.plan.predicted == pytest.approx(10.75, rel=0.1)
+    assert advice.plan.lower_bound <= advice.plan.predicted
+    placed = {a.task: a.worker for a in advice.plan.schedule.assignments}
+    assert sum(worker == "w0" for worker in placed.values()) == 7
+
+
+def test_the_schedule_is_valid_for_the_prices_that_it_was_made_for(store):
+    learned(store)
+    forecast = Orchestrator(store).forecast(sweep(), two_workers())
+    check_schedule(forecast.instance, forecast.result.schedule)
+
+
+def test_a_known_graph_under_other_names_is_not_planned_again(store):
+    learned(store)
+    first = Orchestrator(store)
+    made = first.advise(sweep(), two_workers(), "sweep").plan
+    first.close()
+    graph = sweep()
+    renamed = replace(graph, names=tuple(f"other {name}" for name in graph.names))
+    again = Orchestrator(store).advise(renamed, two_workers(), "sweep").plan
+    assert (made.cache, again.cache) == ("miss", "hit")
+    assert again.predicted == pytest.approx(made.predicted, rel=0.05)
+    assert {a.task for a in again.schedule.assignments} == set(renamed.names)
+
+
+def test_other_workers_or_tasks_are_another_key(store):
+    learned(store)
+    first = Orchestrator(store)
+    first.advise(sweep(), two_workers(), "sweep")
+    first.close()
+    larger = Cluster([*two_workers().workers, Worker("w2", kind="slow")])
+    assert Orchestrator(store).advise(sweep(), larger, "sweep").plan.cache == "miss"
+    assert Orchestrator(store).advise(sweep(7), two_workers(), "sweep").plan.cache == "miss"
+
+
+@pytest.mark.parametrize("mode", ["observe", "off"])
+def test_modes_that_do_not_plan(store, mode):
+    learned(store)
+    advice = Orchestrator(store, mode=mode).advise(sweep(), two_workers(), "sweep")
+    assert advice.plan is None
+    assert mode in advice.reason
+
+
+def test_off_remembers_nothing(store):
+    off = Orchestrator(store, mode="off")
+    off.record(ran(sweep(), two_workers(), off.advise(sweep(), two_workers(), "sweep")))
+    off.close()
+    assert store.runs() == []
+
+
+def test_a_plan_that_saves_too_little_is_made_but_not_followed(store):
+    learned(store)
+    picky = Orchestrator(store, min_gain=0.99)
+    advice = picky.advise(sweep(), two_workers(), "sweep")
+    assert advice.plan is not None
+    assert not advice.adopted
+    assert "left to Dask" in advice.reason
+
+
+def test_an_answer_from_memory_knows_what_was_loaded(store):
+    learned(store)
+    cold = Orchestrator(store, in_memory=True, budget=Budget(seconds=0.0))
+    assert cold.advise(sweep(), two_workers(), "sweep").plan is None
+    cold.warm_up()
+    assert cold.advise(sweep(), two_workers(), "sweep").adopted
+
+
+class _Gone(MemoryStore):
+    """A database that has just been deleted, locked or filled up."""
+
+    def _fail(self, *_, **__):
+        raise OSError("disk full")
+
+    find = put = schedules = add_run = run = runs = observations = _fail
+
+
+def test_a_database_that_is_gone_costs_a_plan_and_never_a_run(caplog):
+    orchestrator = Orchestrator(_Gone())
+    advice = orchestrator.advise(sweep(), two_workers(), "sweep")
+    orchestrator.record(ran(sweep(), two_workers(), advice))
+    orchestrator.close()
+    assert advice.plan is None
+    assert len([r for r in caplog.records if r.levelname == "WARNING"]) <= 1
+
+
+def test_planning_that_crashes_leaves_the_run_unplanned(store, monkeypatch):
+    learned(store)
+    monkeypatch.setattr("orchestrator_core.orchestrate.orchestrator.make_plan", lambda *_: 1 / 0)
+    advice = Orchestrator(store).advise(sweep(), two_workers(), "sweep")
+    assert advice.plan is None
+    assert "ZeroDivisionError" in advice.reason
+
+
+def test_a_task_that_fits_nowhere_is_named_in_the_reason(store):
+    builder = TaskGraph.build()
+    builder.task("embed", seconds=1.0, resources={"GPU": 2})
+    advice = Orchestrator(store).advise(builder.done(), two_workers(), "embed")
+    assert "'embed' needs 2 GPU" in advice.reason
+
+
+def test_a_graph_that_states_its_times_needs_no_first_run(store):
+    builder = TaskGraph.build()
+    for i in range(8):
+        builder.task(f"t{i}", kind="t", seconds=1.0)
+    cluster = Cluster([Worker("w0", kind="fast", speed=4.0), Worker("w1", kind="slow")])
+    assert Orchestrator(store).advise(builder.done(), cluster, "flow").plan is not None
+
+
+def test_a_forecast_of_the_unknown_is_refused_by_name(store):
+    with pytest.raises(InvalidInstance, match=r"'load-0'.*not known"):
+        Orchestrator(store).forecast(sweep(), two_workers())

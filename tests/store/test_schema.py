@@ -1,0 +1,220 @@
+"""The database's version: created, upgraded, refused; tables and migrations say the same."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, inspect, text
+
+from orchestrator_core.errors import SchemaMismatch, StoreError
+from orchestrator_core.store import schema
+from orchestrator_core.store.engine import open_engine
+from orchestrator_core.store.location import VARIABLE, default_url, sqlite_path, to_url
+from orchestrator_core.store.sql import ScheduleStore
+from orchestrator_core.store.tables import VIEWS, metadata
+from tests.store.records import KEY, a_run, stored
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgres":
+        found: str = request.getfixturevalue("postgres_url")
+        return found
+    return f"sqlite:///{tmp_path / 'new' / 'schedules.db'}"
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[Engine]:
+    engine = open_engine(to_url(url))
+    yield engine
+    engine.dispose()
+
+
+def names_in(engine: Engine) -> set[str]:
+    found = inspect(engine)
+    return {*found.get_table_names(), *found.get_view_names()}
+
+
+EVERYTHING = {*metadata.tables, *VIEWS, "alembic_version"}
+
+
+def test_the_revisions_named_in_the_code_are_those_of_the_migrations() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(schema.migrations_dir()))
+    config.set_main_option("path_separator", "os")
+    scripts = ScriptDirectory.from_config(config)
+    found = [script.revision for script in scripts.walk_revisions()][::-1]
+    assert tuple(found) == schema.REVISIONS
+    assert scripts.get_heads() == [schema.HEAD]
+
+
+def test_a_migration_never_imports_the_live_tables() -> None:
+    for path in (schema.migrations_dir() / "versions").glob("*.py"):
+        assert "orchestrator_core" not in path.read_text(encoding="utf-8")
+
+
+def test_the_tables_are_what_the_migrations_make(url: str, engine: Engine) -> None:
+    schema.upgrade(url)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True}
+        )
+        assert compare_metadata(context, metadata) == []
+
+
+def test_up_down_and_up_again(url: str, engine: Engine) -> None:
+    assert "none -> 0001" in schema.upgrade(url)
+    assert names_in(engine) == EVERYTHING
+    schema.upgrade(url, "base")
+    assert names_in(engine) == {"alembic_version"}
+    schema.upgrade(url)
+    assert names_in(engine) == EVERYTHING
+    assert "already" in schema.upgrade(url)
+
+
+def test_a_new_database_is_made_at_the_first_use(url: str, engine: Engine) -> None:
+    if (path := sqlite_path(to_url(url))) is not None:
+        path.parent.mkdir()
+    store = ScheduleStore(url)
+    store.put(stored())
+    assert names_in(engine) == EVERYTHING
+    store.close()
+
+
+def test_a_newer_database_is_refused_with_the_command_to_type(url: str, engine: Engine) -> None:
+    schema.upgrade(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0999'"))
+    store = ScheduleStore(url)
+    with pytest.raises(SchemaMismatch, match=r"0999.*pip install --upgrade prefect-orchestrator"):
+        store.find(KEY)
+    with pytest.raises(SchemaMismatch, match="0999"):
+        schema.upgrade(url)
+    store.close()
+
+
+@pytest.fixture
+def older(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """From now on a later revision exists, so that every database made before is behind."""
+    folder = tmp_path / "migrations"
+    (folder / "versions").mkdir(parents=True)
+    for path in schema.migrations_dir().glob("**/*.py"):
+        copy = folder / path.relative_to(schema.migrations_dir())
+        copy.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "versions" / "0002_more.py").write_text(
+        "import sqlalchemy as sa\n"
+        "from alembic import op\n"
+        "revision, down_revision = '0002', '0001'\n"
+        "def upgrade():\n"
+        "    with op.batch_alter_table('cost_models') as table:\n"
+        "        table.add_column(sa.Column('more', sa.Text))\n"
+        "def downgrade():\n"
+        "    with op.batch_alter_table('cost_models') as table:\n"
+        "        table.drop_column('more')\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(schema, "migrations_dir", lambda: folder)
+    monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
+    monkeypatch.setattr(schema, "HEAD", "0002")
+
+
+def test_an_older_sqlite_file_is_upgraded_by_itself_and_keeps_its_rows(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / "s.db"
+    store = ScheduleStore(path)
+    store.add_run(a_run())
+    store.close()
+    request.getfixturevalue("older")
+    store = ScheduleStore(path)
+    assert store.run("a") == a_run()
+    store.close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [
+            ("0002",)
+        ]
+    connection.close()
+
+
+def test_an_older_postgres_is_refused_with_the_command_to_type(
+    postgres_url: str, request: pytest.FixtureRequest
+) -> None:
+    schema.upgrade(postgres_url)
+    request.getfixturevalue("older")
+    store = ScheduleStore(postgres_url)
+    with pytest.raises(SchemaMismatch, match=r"0001.*orchestrator db upgrade --db 'postgresql"):
+        store.find(KEY)
+    schema.upgrade(postgres_url, "0002")
+    assert store.find(KEY) is None
+    store.close()
+
+
+def test_a_failed_upgrade_leaves_no_trace(
+    tmp_path: Path, older: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = schema.migrations_dir() / "versions" / "0002_more.py"
+    broken = script.read_text(encoding="utf-8").replace("'cost_models'", "'no_such_table'")
+    script.write_text(broken, encoding="utf-8")
+    path = tmp_path / "s.db"
+    with pytest.raises(StoreError, match="cannot be upgraded"):
+        schema.upgrade(path, "0002")
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
+    connection.close()
+
+
+UPGRADE = (
+    "import sys; from orchestrator_core.store.schema import upgrade; print(upgrade(sys.argv[1]))"
+)
+
+
+def test_two_processes_that_start_at_once_upgrade_once(url: str, engine: Engine) -> None:
+    starts = [
+        subprocess.Popen([sys.executable, "-c", UPGRADE, url], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = sorted(start.communicate(timeout=60)[0].strip() for start in starts)
+    assert [start.returncode for start in starts] == [0, 0]
+    assert said[0].endswith("is at revision 0001 already")
+    assert said[1].endswith("none -> 0001")
+    assert names_in(engine) == EVERYTHING
+
+
+def test_an_upgrade_that_cannot_be_done_says_why(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"s\.db cannot be upgraded"):
+        schema.upgrade(tmp_path / "file" / "s.db")
+    (tmp_path / "text.db").write_text("no database at all, just a text\n" * 50, encoding="utf-8")
+    with pytest.raises(StoreError, match="not a database"):
+        schema.upgrade(tmp_path / "text.db")
+
+
+def test_the_environment_says_where_the_database_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "mine.db"))
+    assert default_url().database == str(tmp_path / "mine.db")
+    monkeypatch.setenv(VARIABLE, "postgresql://me@host/db")
+    assert default_url().drivername == "postgresql+psycopg"
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    if sys.platform == "linux":
+        assert default_url().database == os.path.join(tmp_path, "orchestrator", "schedules.db")
+
+
+@pytest.mark.parametrize("path", ["s.db", "~/s.db", "a b/100%/s.db", "größe?.db"])
+def test_a_plain_path_is_taken_as_it_is(path: str) -> None:
+    url = to_url(path)
+    assert sqlite_path(url) == Path(path).expanduser().absolute()
