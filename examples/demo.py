@@ -32,7 +32,8 @@ TIME_SCALE = 0.1
 
 def main() -> int:
     options = _arguments()
-    folder = Path(options.folder or tempfile.mkdtemp(prefix="orchestrator-demo-"))
+    folder = Path(options.folder or tempfile.mkdtemp(prefix="orchestrator-demo-")).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     begun = time.perf_counter()
     with prefect_server(folder, _say):
         figures = _three_runs(folder, options.time_scale)

@@ -44,6 +44,7 @@ def _create_schedules() -> None:
         sa.Column("makespan", sa.Float(53), nullable=False),
         sa.Column("lower_bound", sa.Float(53), nullable=False),
         sa.Column("bound_method", sa.Text, nullable=False),
+        sa.Column("prices", sa.Text, nullable=False),
         sa.Column("assignments", sa.Integer, nullable=False),
         sa.Column("created_at", sa.Float(53), nullable=False),
         sa.Column("used_at", sa.Float(53), nullable=False),

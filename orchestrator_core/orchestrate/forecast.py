@@ -19,13 +19,11 @@ class Forecast:
     Attributes:
         instance: the graph priced with what is known.
         result: the schedule and its proof.
-        costs: the beliefs behind the prices.
         cache: ``hit`` if the schedule was stored, ``miss`` if it was made now.
     """
 
     instance: Instance
     result: PlanResult
-    costs: CostModel
     cache: str
 
 

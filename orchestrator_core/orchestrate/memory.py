@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.record import RunRecord
-from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.cluster import Worker
 from orchestrator_core.learn.estimator import fit
 from orchestrator_core.learn.history_costs import HistoryCosts
 from orchestrator_core.orchestrate.keys import Keys
-from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.bounds import Bound, lower_bound
 from orchestrator_core.plan.canonical import from_canonical, to_canonical
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.result import PlanResult
@@ -62,14 +62,14 @@ class Memory:
     def refresh(self) -> None:
         """Load the past; asks the database, so never call it on an event loop."""
         for cluster in self._store.clusters(limit=1):
-            self._learned = self._fit(self._store.kinds(), _speeds(cluster))
+            self._learned = self._fit(self._store.kinds(), _speeds(cluster.workers))
         self._schedules = {stored.key: stored for stored in self._store.schedules(limit=REMEMBERED)}
 
-    def costs(self, kinds: Collection[str], cluster: Cluster) -> HistoryCosts:
-        """What earlier runs taught about these kinds, for workers like those of `cluster`."""
+    def costs(self, kinds: Collection[str], workers: Iterable[Worker]) -> HistoryCosts:
+        """What earlier runs taught about these kinds, for workers like these."""
         if self._in_memory:
             return self._learned
-        wanted = frozenset(kinds), _speeds(cluster)
+        wanted = frozenset(kinds), _speeds(workers)
         if wanted not in self._fitted:
             self._fitted[wanted] = self._fit(*wanted)
         return self._fitted[wanted]
@@ -77,40 +77,43 @@ class Memory:
     def _fit(self, kinds: Collection[str], speeds: Speeds) -> HistoryCosts:
         return fit(self._store.observations(kinds), dict(speeds))
 
-    def recall(self, key: ScheduleKey, instance: Instance, keys: Keys) -> PlanResult | None:
-        """The stored schedule of this key, timed for `instance`, if it still holds there."""
+    def recall(self, instance: Instance, keys: Keys) -> PlanResult | None:
+        """The stored schedule for `instance`, if there is one that still holds.
+
+        Under the very prices that it was made for it is taken as it is, with its bound; under
+        others its places and order are kept, and times and bound are made anew.
+        """
         begun = time.perf_counter()
+        key = keys.priced(instance)
         stored = self._schedules.get(key) if self._in_memory else self._store.find(key)
         if stored is None:
             return None
+        same = stored.prices == keys.prices(instance)
         try:
-            schedule = retime(
-                instance,
-                from_canonical(
-                    stored.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
-                ),
+            schedule = from_canonical(
+                stored.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
             )
+            schedule = schedule if same else retime(instance, schedule)
             check_schedule(instance, schedule)
         except OrchestratorError as error:
             log.info("a stored schedule no longer fits and is not used: %s", error)
             return None
-        bound = lower_bound(instance)
+        proven = Bound(stored.lower_bound, stored.bound_method) if same else lower_bound(instance)
         return PlanResult(
             schedule=schedule,
-            lower_bound=bound.seconds,
-            bound_method=bound.method,
+            lower_bound=proven.seconds,
+            bound_method=proven.method,
             planner=stored.planner,
             reason=f"stored: {stored.planner} made it for an earlier run of this graph",
             seconds=time.perf_counter() - begun,
         )
 
-    def keep(
-        self, key: ScheduleKey, instance: Instance, result: PlanResult, keys: Keys, flow: str
-    ) -> None:
+    def keep(self, instance: Instance, result: PlanResult, keys: Keys, flow: str) -> None:
         """Store a schedule, in the background."""
         now = time.time()
         stored = StoredSchedule(
-            key=key,
+            key=keys.priced(instance),
+            prices=keys.prices(instance),
             schedule=to_canonical(
                 result.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
             ),
@@ -123,7 +126,7 @@ class Memory:
             flow=flow,
         )
         if self._in_memory and len(self._schedules) < REMEMBERED:
-            self._schedules[key] = stored
+            self._schedules[stored.key] = stored
         self._writer.submit(lambda: self._store.put(stored))
 
     def remember(self, run: RunRecord) -> None:
@@ -134,7 +137,7 @@ class Memory:
         self._store.add_run(run)
         self._fitted = {}
         if self._in_memory:
-            self._learned = self._fit(self._store.kinds(), _speeds(run.cluster))
+            self._learned = self._fit(self._store.kinds(), _speeds(run.cluster.workers))
 
     def close(self) -> None:
         """Finish writing, within `CLOSING_SECONDS`."""
@@ -144,6 +147,6 @@ class Memory:
             self._store.close()
 
 
-def _speeds(cluster: Cluster) -> Speeds:
+def _speeds(workers: Iterable[Worker]) -> Speeds:
     """The declared speed of each kind of worker."""
-    return tuple(sorted({(worker.kind, worker.speed) for worker in cluster.workers}))
+    return tuple(sorted({(worker.kind, worker.speed) for worker in workers}))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +21,9 @@ from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.portfolio import HINT
 from orchestrator_core.plan.portfolio import plan as make_plan
+from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.store.base import Store
 
 log = logging.getLogger("orchestrator")
@@ -70,7 +74,7 @@ class Orchestrator:
         record, reason = None, f"mode is {self.mode!r}: nothing is planned"
         if self.mode not in ("observe", "off"):
             try:
-                record, reason = self._decide(graph, cluster, keys, flow)
+                record, reason = self._decide(graph, cluster, flow)
             except OrchestratorError as error:
                 reason = f"not planned: {error}"
             except Exception as error:
@@ -100,28 +104,68 @@ class Orchestrator:
         Raises:
             InvalidInstance: if a task was never seen. OrchestratorError: if no plan is possible.
         """
-        keys = Keys.of(graph, cluster)
-        costs = self._memory.costs(graph.kinds, cluster)
-        instance = price(graph, cluster, costs)
-        bucketed = keys.priced(instance)
-        remembered = self._memory.recall(bucketed, instance, keys)
-        if remembered is not None:
-            return Forecast(instance, remembered, costs, "hit")
-        result = make_plan(instance, self.budget or _share(instance), self.planners)
-        self._memory.keep(bucketed, instance, result, keys, flow)
-        return Forecast(instance, result, costs, "miss")
+        instance = self.price(graph, cluster)
+        result, cache = self.schedule(instance, flow)
+        return Forecast(instance, result, cache)
+
+    def price(
+        self,
+        graph: TaskGraph,
+        cluster: Cluster,
+        quantile: float = 0.5,
+        known: Cluster | None = None,
+    ) -> Instance:
+        """`graph` priced with what earlier runs taught, else with what it states itself.
+
+        `known` is a cluster that it ran on: kinds of workers that never ran anything are judged
+        by their speed beside those that did.
+
+        Raises:
+            InvalidInstance: if a task was never seen and states no time.
+        """
+        ran_on = () if known is None else known.workers
+        learned = self._memory.costs(graph.kinds, (*ran_on, *cluster.workers))
+        return price(graph, cluster, learned, quantile)
+
+    def schedule(
+        self,
+        instance: Instance,
+        flow: str = "",
+        *,
+        budget: Budget | None = None,
+        planners: Sequence[str] | None = None,
+    ) -> tuple[PlanResult, str]:
+        """A schedule for `instance`, and where it is from: ``hit`` (stored) or ``miss`` (made now).
+
+        What is stored is the answer, unless a budget is given: then planning starts from it. With
+        `planners` it is left aside. What is made is stored for the next time.
+
+        Raises:
+            OrchestratorError: if no plan is possible.
+        """
+        keys = Keys.of(instance.graph, instance.cluster)
+        stored = None if planners else self._memory.recall(instance, keys)
+        if stored is not None and budget is None:
+            return stored, "hit"
+        limits = budget or self.budget or _share(instance)
+        hint = None if stored is None else stored.schedule
+        result = make_plan(instance, limits, planners or self.planners, hint=hint)
+        if stored is not None and result.planner == HINT:
+            result = replace(result, planner=stored.planner)
+        self._memory.keep(instance, result, keys, flow)
+        return result, "hit" if result.schedule == hint else "miss"
 
     def _decide(
-        self, graph: TaskGraph, cluster: Cluster, keys: Keys, flow: str
+        self, graph: TaskGraph, cluster: Cluster, flow: str
     ) -> tuple[PlanRecord | None, str]:
         begun = time.perf_counter()
         if (
-            not self._memory.costs(graph.kinds, cluster).knows(graph)
+            not self._memory.costs(graph.kinds, cluster.workers).knows(graph)
             and np.isnan(graph.mode_seconds).any()
         ):
             return None, FIRST_RUN
         forecast = self.forecast(graph, cluster, flow)
-        pessimistic = price(graph, cluster, forecast.costs, PESSIMISTIC)
+        pessimistic = self.price(graph, cluster, PESSIMISTIC)
         result = forecast.result
         verdict = judge(forecast.instance, pessimistic, result.schedule, self.min_gain)
         record = PlanRecord(

@@ -46,6 +46,8 @@ class StoredSchedule:
     Attributes:
         schedule: over canonical places: task and worker names are ``"0"``, ``"1"``, ...
         makespan, lower_bound: seconds. bound_method, planner: as in `PlanResult`.
+        prices: digest of the exact durations and sizes that it was made for; where they are the
+            same again, so is the bound.
         created_at, used_at: seconds since 1970 (UTC). hits: how often it was found.
         flow: the flow that it was first planned for; one key may serve several.
     """
@@ -55,6 +57,7 @@ class StoredSchedule:
     makespan: float
     lower_bound: float
     bound_method: str
+    prices: str
     planner: str
     created_at: float
     used_at: float

@@ -46,6 +46,7 @@ schedules = Table(
     Column("makespan", Float(53), nullable=False),
     Column("lower_bound", Float(53), nullable=False),
     Column("bound_method", Text, nullable=False),
+    Column("prices", Text, nullable=False),
     Column("assignments", Integer, nullable=False),
     Column("created_at", Float(53), nullable=False),
     Column("used_at", Float(53), nullable=False),

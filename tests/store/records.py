@@ -25,6 +25,7 @@ def stored(seconds: float = 3.0, key: ScheduleKey = KEY, **fields: Any) -> Store
     defaults: dict[str, Any] = {
         "lower_bound": 2.0,
         "bound_method": "critical path",
+        "prices": "0" * 64,
         "planner": "heft",
         "created_at": 1000.0,
         "used_at": 1000.0,

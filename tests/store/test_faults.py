@@ -326,8 +326,8 @@ def test_damaged_rows_are_dropped_counted_and_missed(path: Path) -> None:
     for name, damaged in CORPUS.items():
         connection.execute(
             "INSERT INTO schedules SELECT NULL, ?, cluster_signature, objective, cost_bucket, "
-            "flow, planner, makespan, lower_bound, bound_method, assignments, created_at, "
-            "used_at, hits, ? FROM schedules WHERE graph_signature = 'graph'",
+            "flow, planner, makespan, lower_bound, bound_method, prices, assignments, "
+            "created_at, used_at, hits, ? FROM schedules WHERE graph_signature = 'graph'",
             (name, damaged),
         )
     connection.execute("UPDATE runs SET body = ?", (CORPUS["bit 3"],))

@@ -1,0 +1,205 @@
+"""A dry run: a graph priced and planned, nothing executed.
+
+A file is priced with the seconds that it states, a flow with what its runs taught.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator_core.cli.target import FileTarget, FlowTarget, read_cluster_file
+from orchestrator_core.cli.workers import equal_workers, parse_workers, with_links
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidInput, UnknownRun
+from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.result import PlanResult
+
+if TYPE_CHECKING:
+    from orchestrator_core.orchestrate import Orchestrator
+    from orchestrator_core.orchestrate.keys import Keys
+    from orchestrator_core.store.base import Store
+
+EQUAL_WORKERS = 4
+"""Workers that are assumed for a file that names no machines."""
+
+DEFAULT_SECONDS = 2.0
+"""Budget of a plan, where none was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """What was asked for on the command line instead of the machines that are known.
+
+    Attributes:
+        workers: descriptions such as ``fast:speed=4``, or `cluster`: a file of a cluster.
+        latency: seconds. bandwidth: bytes per second. Both of all links; None to leave them.
+    """
+
+    workers: tuple[str, ...] = ()
+    cluster: Path | None = None
+    latency: float | None = None
+    bandwidth: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How hard to plan: seconds (None: what is stored will do), seed, and by whom."""
+
+    seconds: float | None = None
+    seed: int = 0
+    planners: tuple[str, ...] = ()
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(DEFAULT_SECONDS if self.seconds is None else self.seconds, self.seed)
+
+    @property
+    def is_stated(self) -> bool:
+        return self.seconds is not None or bool(self.planners)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A priced graph, what it is called, and what must be said about its prices."""
+
+    name: str
+    instance: Instance
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """The answer; `run` is a record of it without any task executed, as reports take it."""
+
+    name: str
+    instance: Instance
+    run: RunRecord
+    result: PlanResult
+    cache: str
+    notes: tuple[str, ...]
+
+
+def dry_run(
+    target: FileTarget | FlowTarget, machines: Machines, effort: Effort, store: str | None
+) -> DryRun:
+    """Price and plan `target`; what is planned is stored.
+
+    Raises:
+        OrchestratorError: if it is not known, cannot be priced or cannot be planned.
+    """
+    from orchestrator_core.orchestrate import Orchestrator
+    from orchestrator_core.store.sql import ScheduleStore
+
+    with (
+        closing(ScheduleStore(store)) as opened,
+        closing(Orchestrator(opened, budget=Budget(DEFAULT_SECONDS, effort.seed))) as orchestrator,
+    ):
+        if isinstance(target, FlowTarget):
+            question = _price_flow(target, machines, orchestrator, opened)
+        else:
+            question = _price_file(target, machines)
+        return _answer(question, effort, orchestrator)
+
+
+def _price_file(target: FileTarget, machines: Machines) -> Question:
+    if target.instance is not None:
+        if machines != Machines():
+            raise InvalidInput(
+                f"{target.name} is an instance: its durations hold for its own workers only; "
+                "leave --workers, --cluster, --latency and --bandwidth out"
+            )
+        return Question(target.name, target.instance, ())
+    cluster = _asked_cluster(machines) or target.cluster
+    notes: tuple[str, ...] = ()
+    if cluster is None:
+        cluster = Cluster(equal_workers(EQUAL_WORKERS))
+        notes = (
+            f"the file names no machines: {EQUAL_WORKERS} equal workers are assumed; "
+            "say others with --workers",
+        )
+    return Question(
+        target.name, Instance.price(target.graph, _with_links(cluster, machines)), notes
+    )
+
+
+def _price_flow(
+    target: FlowTarget, machines: Machines, orchestrator: Orchestrator, store: Store
+) -> Question:
+    from orchestrator_core.cli import words
+    from orchestrator_core.cli.flow_object import flow_name
+
+    flow = flow_name(target)
+    run = store.latest_run(flow)
+    if run is None:
+        raise UnknownRun(_never_ran(flow, store))
+    cluster = _with_links(_asked_cluster(machines) or run.cluster, machines)
+    instance = orchestrator.price(run.graph, cluster, known=run.cluster)
+    note = f"graph and durations as learned up to run {run.run_id[:8]}, {words.ago(run.started_at)}"
+    return Question(flow, instance, (note,))
+
+
+def _never_ran(flow: str, store: Store) -> str:
+    known = sorted({run.flow for run in store.runs(limit=1000)})
+    others = (
+        f"flows that have: {', '.join(known[:10])}" if known else "no flow has, in this database"
+    )
+    return (
+        f"the flow {flow!r} has not finished a run yet, so its tasks are not known ({others}); "
+        "run it once with @optimized_flow, then plan it"
+    )
+
+
+def _asked_cluster(machines: Machines) -> Cluster | None:
+    if machines.cluster is not None:
+        return read_cluster_file(machines.cluster)
+    return Cluster(parse_workers(machines.workers)) if machines.workers else None
+
+
+def _with_links(cluster: Cluster, machines: Machines) -> Cluster:
+    return with_links(cluster, machines.latency, machines.bandwidth)
+
+
+def _answer(question: Question, effort: Effort, orchestrator: Orchestrator) -> DryRun:
+    from orchestrator_core.orchestrate.keys import Keys
+
+    instance = question.instance
+    budget = effort.budget if effort.is_stated else None
+    result, cache = orchestrator.schedule(
+        instance, question.name, budget=budget, planners=effort.planners or None
+    )
+    run = _run_of(question, result, cache, Keys.of(instance.graph, instance.cluster))
+    return DryRun(question.name, instance, run, result, cache, question.notes)
+
+
+def _run_of(question: Question, result: PlanResult, cache: str, keys: Keys) -> RunRecord:
+    plan = PlanRecord(
+        schedule=result.schedule,
+        predicted=result.makespan,
+        lower_bound=result.lower_bound,
+        bound_method=result.bound_method,
+        planner=result.planner,
+        cache=cache,
+        adopted=False,
+        reason="a dry run: nothing was executed",
+        planning_seconds=result.seconds,
+    )
+    return RunRecord(
+        run_id=uuid.uuid4().hex,
+        flow=question.name,
+        started_at=time.time(),
+        seconds=0.0,
+        mode="planned",
+        reason=plan.reason,
+        graph=question.instance.graph,
+        cluster=question.instance.cluster,
+        graph_signature=keys.graph.digest,
+        cluster_signature=keys.cluster.digest,
+        plan=plan,
+    )

@@ -1,0 +1,53 @@
+"""Does the solver answer from its own process? Does numba find a place for compiled code?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from orchestrator_core.cli.health.check import Check, bad, good, warning
+from orchestrator_core.errors import OrchestratorError
+
+SOLVER_SECONDS = 20.0
+
+
+def check_solver() -> Check:
+    """Two tasks on two workers: the solver must prove that they run side by side."""
+    from orchestrator_core.costs.instance import Instance
+    from orchestrator_core.plan.budget import Budget
+    from orchestrator_core.plan.portfolio import plan
+
+    name, mend = "solver", "type: pip install --force-reinstall ortools"
+    instance = Instance.from_arrays([[2.0, 3.0], [2.0, 1.0]], [])
+    try:
+        result = plan(instance, Budget(seconds=SOLVER_SECONDS), ["cpsat"])
+    except OrchestratorError as error:
+        return bad(name, f"CP-SAT gives no answer: {error}", mend)
+    if result.makespan != 2.0:
+        return bad(name, f"CP-SAT says {result.makespan:g} where 2 is optimal", mend)
+    return good(name, f"CP-SAT answers from a process of its own in {result.seconds:.2g} s")
+
+
+def check_compiled_cache() -> Check:
+    """May numba keep compiled code, or is it compiled anew in every process?"""
+    from platformdirs import user_cache_path
+
+    from orchestrator_core.plan import budget
+
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    beside = Path(budget.__file__).parent / "__pycache__"
+    places = [Path(given)] if given else [beside, user_cache_path("numba")]
+    for place in places:
+        if _may_write(place):
+            return good("compiled code", f"is kept in {place}")
+    return warning(
+        "compiled code",
+        f"cannot be kept: none of {', '.join(map(str, places))} can be written",
+        "set NUMBA_CACHE_DIR to a folder that can be written; planning starts seconds sooner",
+    )
+
+
+def _may_write(folder: Path) -> bool:
+    """Can files be made there, its missing folders included?"""
+    there = next((part for part in (folder, *folder.parents) if part.exists()), None)
+    return there is not None and there.is_dir() and os.access(there, os.W_OK | os.X_OK)

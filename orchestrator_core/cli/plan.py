@@ -1,0 +1,105 @@
+"""`orchestrator plan`: what a run would look like; nothing is executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from orchestrator_core.cli.dry_run import Machines
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="A workflow file (WfFormat .json, .stg, .sm, .mm, .rcp, JSPLIB, or a graph or "
+        "instance of this project; .gz too), or a flow as FILE.py:FLOW or MODULE:FLOW.",
+        show_default=False,
+    ),
+]
+Workers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--workers",
+        "-w",
+        metavar="KIND[:...]",
+        help="Workers, once for each kind: fast:speed=4,count=2,threads=2,memory=8GB,GPU=1; "
+        "or a mere number of equal ones. Default: those of the file or of the last run.",
+    ),
+]
+
+
+def plan(
+    target: Target,
+    workers: Workers = None,
+    cluster: Annotated[
+        Path | None, typer.Option(help="Workers and links from a file that Cluster.to_json wrote.")
+    ] = None,
+    bandwidth: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Of every link, by the second: 100MB.")
+    ] = None,
+    latency: Annotated[str | None, typer.Option(metavar="TIME", help="Of every link: 1ms.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, help="How long to plan. Default: 2, or a stored plan.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
+    planner: Annotated[
+        list[str] | None, typer.Option(help="Only this planner; may be given again.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a report (HTML) too.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that is no report.")
+    ] = False,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="Database; default: `orchestrator db path`.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of text.")] = False,
+) -> None:
+    """Plan a workflow file or a flow; nothing is executed.
+
+    Shows who runs what when, and a proven bound. For a flow its module is imported (what stands at
+    its top level runs, the flow does not); tasks and durations are those of its earlier runs.
+    """
+    from orchestrator_core.cli import plan_view
+    from orchestrator_core.cli.console import working
+    from orchestrator_core.cli.dry_run import Effort, dry_run
+    from orchestrator_core.cli.report_file import check_writable, write_report
+    from orchestrator_core.cli.target import is_flow, read_file
+
+    machines = _machines(workers, cluster, latency, bandwidth)
+    effort = Effort(seconds, seed, tuple(planner or ()))
+    if output is not None:
+        check_writable(output, force)
+    with working(f"planning {Path(target).name}"):
+        dry = dry_run(is_flow(target) or read_file(target), machines, effort, store)
+        report = None if output is None else write_report(dry.run, output)
+    (plan_view.show_json if as_json else plan_view.show)(dry, report)
+
+
+def _machines(
+    workers: list[str] | None, cluster: Path | None, latency: str | None, bandwidth: str | None
+) -> Machines:
+    """What was typed about workers; whatever is no such thing is wrong usage."""
+    from orchestrator_core.cli.dry_run import Machines
+    from orchestrator_core.cli.quantities import parse_bytes, parse_seconds
+    from orchestrator_core.cli.workers import parse_workers
+    from orchestrator_core.errors import InvalidInput
+
+    if workers and cluster:
+        raise typer.BadParameter(
+            "give either workers or a cluster, not both", param_hint="'--workers'"
+        )
+    hint = "--workers"
+    try:
+        parse_workers(workers or ())
+        hint = "--latency"
+        delay = None if latency is None else parse_seconds(latency)
+        hint = "--bandwidth"
+        rate = None if bandwidth is None else parse_bytes(bandwidth)
+    except InvalidInput as error:
+        raise typer.BadParameter(str(error), param_hint=f"'{hint}'") from None
+    return Machines(tuple(workers or ()), cluster, delay, rate)

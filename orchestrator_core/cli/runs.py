@@ -1,0 +1,84 @@
+"""`orchestrator runs`: what ran, what was promised, what it took."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from orchestrator_core.cli.tables import Column
+    from orchestrator_core.store.base import RunSummary
+
+
+def runs(
+    flow: Annotated[str | None, typer.Option(help="Only runs of this flow.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="Database; default: `orchestrator db path`.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
+) -> None:
+    """List runs, the newest first.
+
+    What was promised, what it took, and how far apart they are.
+    """
+    from orchestrator_core.cli.console import print_json
+    from orchestrator_core.cli.tables import print_table
+    from orchestrator_core.store.sql import ScheduleStore
+
+    with closing(ScheduleStore(store)) as opened:
+        found = opened.runs(flow=flow, limit=limit)
+    if as_json:
+        print_json([asdict(run) | {"error": _error(run)} for run in found])
+        return
+    of = f" of {flow!r}" if flow else ""
+    print_table(_columns(), [_row(run) for run in found], f"no runs{of} are stored yet")
+
+
+def _columns() -> list[Column]:
+    from orchestrator_core.cli.tables import Column
+
+    return [
+        Column("run"),
+        Column("flow", elastic=True),
+        Column("when", spare=1),
+        Column("mode", spare=3),
+        Column("tasks", right=True, spare=6),
+        Column("predicted", right=True),
+        Column("took", right=True),
+        Column("error", right=True, spare=2),
+        Column("bound", right=True, spare=4),
+        Column("cache", spare=5),
+        Column("status"),
+    ]
+
+
+def _row(run: RunSummary) -> list[str | Text]:
+    from orchestrator_core.cli import words
+    from orchestrator_core.cli.console import toned
+
+    return [
+        run.run_id[:8],
+        run.flow,
+        words.ago(run.started_at),
+        run.mode,
+        f"{run.tasks:,}",
+        words.seconds(run.predicted),
+        words.seconds(run.seconds),
+        toned(words.percent(_error(run), sign=True), "dim"),
+        words.seconds(run.lower_bound),
+        run.cache or "–",
+        toned(run.status, "green" if run.status == "ok" else "red"),
+    ]
+
+
+def _error(run: RunSummary) -> float | None:
+    """How much longer than promised it took, as a fraction."""
+    if run.predicted is None or run.predicted <= 0:
+        return None
+    return run.seconds / run.predicted - 1

@@ -1,0 +1,55 @@
+"""Figures as people say them."""
+
+from __future__ import annotations
+
+import math
+import time
+
+
+def seconds(value: float | None) -> str:
+    """``12.3 s``, ``4.5 min``, ``310 ms``; a dash for what is not known."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    if size >= 7200:
+        return f"{value / 3600:.2f} h"
+    if size >= 600:
+        return f"{value / 60:.1f} min"
+    if size >= 0.1:
+        return f"{value:.2f} s" if size < 100 else f"{value:.1f} s"
+    return "0 s" if value == 0 else f"{1000 * value:.2g} ms"
+
+
+def percent(fraction: float | None, sign: bool = False) -> str:
+    """``12.3 %``, or ``+12.3 %`` with a sign."""
+    if fraction is None or not math.isfinite(fraction):
+        return "–"
+    return f"{100 * fraction:{'+' if sign else ''}.1f} %"
+
+
+def ago(moment: float, now: float | None = None) -> str:
+    """How long ago a moment (seconds since 1970) was: ``just now``, ``5 min ago``, a date."""
+    passed = (time.time() if now is None else now) - moment
+    if passed < 60:
+        return "just now"
+    if passed < 3600:
+        return f"{passed / 60:.0f} min ago"
+    if passed < 48 * 3600:
+        return f"{passed / 3600:.0f} h ago"
+    if passed < 60 * 86400:
+        return f"{passed / 86400:.0f} days ago"
+    return time.strftime("%d %b %Y", time.localtime(moment))
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 task``, ``1,200 tasks``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def gap_of(makespan: float | None, bound: float | None) -> float | None:
+    """``makespan / bound - 1``, never below 0; None if one of them is not known."""
+    if makespan is None or bound is None:
+        return None
+    if makespan <= bound:
+        return 0.0
+    return makespan / bound - 1 if bound > 0 else math.inf

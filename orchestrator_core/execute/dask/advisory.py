@@ -1,0 +1,158 @@
+"""The advisor, off the event loop: it loads, warms up, thinks and writes in threads of its own.
+
+Nothing here is waited for without a limit, and no error of the advisor's leaves this module but
+through `fault`. Threads are daemons: a hanging advisor does not keep a process alive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from typing import Any
+
+from orchestrator_core.execute.advice import Advice, Advisor
+from orchestrator_core.execute.record import RunRecord
+
+log = logging.getLogger("orchestrator.dask")
+
+Question = Callable[[Advisor], Advice]
+RECORDS_WAITING = 256
+"""Runs that wait to be written; of more, the new ones are dropped."""
+
+
+class Advisory:
+    """Questions to an advisor and records for it; all methods are called on the event loop."""
+
+    def __init__(
+        self, make: Callable[[], Advisor], fault: Callable[[str, Exception], None]
+    ) -> None:
+        self._make = make
+        self._fault = fault
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._advisor: Advisor | None = None
+        self._asked: Future[Advice] | None = None
+        self._records: queue.Queue[Callable[[], RunRecord] | None] = queue.Queue()
+        self._started = asyncio.Event()
+        self._closed = asyncio.Event()
+        self._warm = False
+        self._closing = False
+
+    def start(self) -> None:
+        """Load and warm up the advisor in the background."""
+        self._loop = asyncio.get_running_loop()
+        _thread(self._serve, "orchestrator-advisor")
+
+    @property
+    def is_ready(self) -> bool:
+        """Can it answer, and is no earlier question still open?"""
+        return self._warm and (self._asked is None or self._asked.done())
+
+    async def wait_ready(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds until the advisor is loaded and warm; is it?"""
+        await _within(self._started, timeout)
+        return self._warm
+
+    def ask(self, question: Question) -> Future[Advice] | None:
+        """The future answer; None if the advisor cannot be asked now."""
+        if self._advisor is None or self._closing or not self.is_ready:
+            return None
+        answer: Future[Advice] = Future()
+        self._asked = answer
+        _thread(lambda: _answer(answer, question, self._advisor), "orchestrator-advice")
+        return answer
+
+    def record(self, build: Callable[[], RunRecord]) -> None:
+        """Hand over a run, built in the background; returns at once."""
+        if self._closing or self._records.qsize() >= RECORDS_WAITING:
+            log.warning("a run was not recorded: too many wait to be written")
+            return
+        self._records.put(build)
+
+    def close(self) -> None:
+        """Write what waits, then stop; returns at once, see `wait_closed`."""
+        if self._loop is None:
+            self._closed.set()
+        if not self._closing:
+            self._closing = True
+            self._records.put(None)
+
+    async def wait_closed(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds until all is written; is it?"""
+        return await _within(self._closed, timeout)
+
+    # --- in the background thread ------------------------------------------------------------
+
+    def _serve(self) -> None:
+        try:
+            self._advisor = advisor = self._make()
+        except Exception as error:
+            log.warning("no advisor, so nothing is planned or recorded: %s", error, exc_info=True)
+            self._closing = True
+            self._tell(self._started.set)
+            self._tell(self._closed.set)
+            return
+        if hasattr(advisor, "warm_up"):
+            _thread(lambda: self._warm_up(advisor), "orchestrator-warm-up")
+        else:
+            self._tell(self._start_planning, True)
+        while (build := self._records.get()) is not None:
+            self._guarded("record", lambda build=build: advisor.record(build()))  # type: ignore[misc]
+        self._guarded("close", advisor.close)
+        self._tell(self._closed.set)
+
+    def _warm_up(self, advisor: Any) -> None:
+        warm = self._guarded("warm_up", advisor.warm_up)
+        self._tell(self._start_planning, warm)
+
+    def _start_planning(self, warm: bool) -> None:
+        self._warm = warm
+        self._started.set()
+
+    def _guarded(self, where: str, call: Callable[[], object]) -> bool:
+        try:
+            call()
+        except Exception as error:
+            self._tell(self._fault, f"advisor.{where}", error)
+            return False
+        return True
+
+    def _tell(self, callback: Callable[..., object], *arguments: Any) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError:  # the loop is closed: nobody is left to tell
+            log.debug("the event loop closed before %r", callback)
+
+
+def answered(answer: Future[Advice], wait: float) -> bool:
+    """Wait at most `wait` seconds, on this very thread; is there an answer or an error?"""
+    try:
+        answer.exception(timeout=wait)
+    except NotYet:
+        return False
+    return True
+
+
+def _answer(answer: Future[Advice], question: Question, advisor: Advisor | None) -> None:
+    assert advisor is not None
+    try:
+        answer.set_result(question(advisor))
+    except Exception as error:
+        answer.set_exception(error)
+
+
+async def _within(event: asyncio.Event, timeout: float) -> bool:
+    try:
+        await asyncio.wait_for(event.wait(), timeout)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _thread(target: Callable[[], object], name: str) -> None:
+    threading.Thread(target=target, name=name, daemon=True).start()

@@ -1,0 +1,157 @@
+"""The client's side of `rpc`; each function returns its result, or on an asynchronous client an
+awaitable of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from orchestrator_core.errors import InvalidCluster
+from orchestrator_core.execute.dask.plugin import OrchestratorPlugin
+from orchestrator_core.execute.directives import Slot
+from orchestrator_core.execute.record import TaskRecord
+from orchestrator_core.graph.cluster import Cluster
+
+if TYPE_CHECKING:
+    from distributed import Client, Scheduler
+
+READY_SECONDS = 60.0
+STOP_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRecord:
+    """One execution of an announced task.
+
+    Attributes:
+        key: Dask's name of the task.
+        record: what happened; times in seconds from the run's first `begin`.
+        started_at, ended_at: the same times in seconds since 1970, on the scheduler's clock.
+    """
+
+    key: str
+    record: TaskRecord
+    started_at: float
+    ended_at: float
+
+
+def ensure_plugin(client: Client, **options: Any) -> Any:
+    """Put an `OrchestratorPlugin` with these options on the scheduler unless there is one.
+
+    Returns True if it was put there now.
+    """
+    return _sync(client, _ensure_plugin, options)
+
+
+def wait_ready(client: Client, timeout: float = READY_SECONDS) -> Any:
+    """Wait at most `timeout` seconds until plans can be made; returns whether they can."""
+    return _sync(client, _ready, timeout)
+
+
+def fetch_mode(client: Client) -> Any:
+    """How plans are followed: "director", "restrict", "observe" or "off" (no plugin, too)."""
+    return _sync(client, _fetch_mode)
+
+
+def fetch_cluster(client: Client) -> Any:
+    """The running workers as a `Cluster`.
+
+    Raises:
+        InvalidCluster: if no worker runs.
+    """
+    return _sync(client, _fetch_cluster)
+
+
+def begin(
+    client: Client,
+    run_id: str,
+    tasks: Sequence[tuple[str, str, str]],
+    slots: Mapping[str, Slot] | None = None,
+) -> Any:
+    """Announce tasks (key, name, kind) that will be submitted one by one, and where they belong.
+
+    Returns the start of the run, in seconds since 1970 on the scheduler's clock.
+    """
+    return _sync(client, _begin, run_id, tasks, slots or {})
+
+
+def records(client: Client, run_id: str) -> Any:
+    """The executions of announced tasks so far, as a list of `KeyedRecord`."""
+    return _sync(client, _records, run_id)
+
+
+def end(client: Client, run_id: str) -> Any:
+    """No more records of this run are wanted."""
+    return _sync(client, _end, run_id)
+
+
+def remove_plugin(client: Client, timeout: float = STOP_SECONDS) -> Any:
+    """Take the plugin off; returns whether all runs were written within `timeout` seconds."""
+    return _sync(client, _remove_plugin, timeout)
+
+
+def _sync(client: Any, call: Callable[..., Any], *arguments: Any) -> Any:
+    return client.sync(call, client, *arguments)
+
+
+async def _ready(client: Any, timeout: float) -> bool:
+    return bool(await client.scheduler.orchestrator_ready(timeout=timeout))
+
+
+async def _end(client: Any, run_id: str) -> None:
+    await client.scheduler.orchestrator_end(run_id=run_id)
+
+
+async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:
+    if await client.run_on_scheduler(_has_plugin):
+        return False
+    await client.register_plugin(OrchestratorPlugin(**options))
+    return True
+
+
+async def _remove_plugin(client: Any, timeout: float) -> bool:
+    if not await client.run_on_scheduler(_has_plugin):
+        return True
+    return bool(await client.scheduler.orchestrator_stop(timeout=timeout))
+
+
+async def _fetch_mode(client: Any) -> str:
+    if not await client.run_on_scheduler(_has_plugin):
+        return "off"
+    return str((await client.scheduler.orchestrator_cluster())["mode"])
+
+
+async def _fetch_cluster(client: Any) -> Cluster:
+    text = (await client.scheduler.orchestrator_cluster())["cluster"]
+    if not text:
+        raise InvalidCluster("no worker runs on this Dask cluster; start one, then ask again")
+    return Cluster.from_json(text)
+
+
+async def _begin(
+    client: Any, run_id: str, tasks: Sequence[tuple[str, str, str]], slots: Mapping[str, Slot]
+) -> float:
+    answer = await client.scheduler.orchestrator_begin(
+        run_id=run_id,
+        tasks=[list(task) for task in tasks],
+        slots=[[key, slot.worker, slot.rank, slot.mode] for key, slot in slots.items()],
+    )
+    return float(answer["started_at"])
+
+
+async def _records(client: Any, run_id: str) -> list[KeyedRecord]:
+    names = [field.name for field in fields(TaskRecord)]
+    return [
+        KeyedRecord(
+            key=row["key"],
+            record=TaskRecord(**{name: row[name] for name in names}),
+            started_at=row["started_at"],
+            ended_at=row["ended_at"],
+        )
+        for row in await client.scheduler.orchestrator_records(run_id=run_id)
+    ]
+
+
+def _has_plugin(dask_scheduler: Scheduler) -> bool:
+    return any(isinstance(p, OrchestratorPlugin) for p in dask_scheduler.plugins.values())

@@ -1,0 +1,117 @@
+"""Settings of the plugin: its arguments, over Dask's configuration, under the kill switch.
+
+Importing this module makes the defaults of `orchestrator.yaml` known to `dask.config`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import dask.config
+from dask.utils import parse_timedelta
+
+from orchestrator_core.errors import InvalidInput
+
+Mode = Literal["auto", "director", "restrict", "observe", "off"]
+MODES: tuple[str, ...] = get_args(Mode)
+
+KILL_SWITCH = "ORCHESTRATOR_MODE"
+"""Environment variable of the scheduler process; beats arguments and configuration."""
+
+(DEFAULTS,) = dask.config.collect_yaml([str(Path(__file__).with_name("orchestrator.yaml"))])
+
+dask.config.update_defaults(DEFAULTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the plugin was made with; None asks Dask's configuration. Plain data: it is pickled.
+
+    Attributes:
+        mode: one of `MODES`. store: a database URL or a file.
+        min_tasks: smaller graphs are left to Dask.
+        min_gain: part of the default policy's makespan that a plan must save, in [0, 1).
+        plan_wait: seconds that the scheduler waits for a plan.
+    """
+
+    mode: str = "auto"
+    store: str | None = None
+    min_tasks: int | None = None
+    min_gain: float | None = None
+    plan_wait: float | None = None
+
+    def __post_init__(self) -> None:
+        check_mode(self.mode, "mode")
+        if self.min_tasks is not None and self.min_tasks < 1:
+            raise InvalidInput(f"min_tasks must be >= 1, found {self.min_tasks!r}")
+        if self.min_gain is not None and not 0 <= self.min_gain < 1:
+            raise InvalidInput(f"min_gain must be in [0, 1), found {self.min_gain!r}")
+        if self.plan_wait is not None and self.plan_wait < 0:
+            raise InvalidInput(f"plan_wait must be >= 0 seconds, found {self.plan_wait!r}")
+
+
+def resolve(options: Options) -> Options:
+    """The options with nothing left open but the store, which may stay None for the default.
+
+    Raises:
+        InvalidInput: for a mode that does not exist; it is named, with where it was found.
+    """
+    return Options(
+        mode=_mode(options.mode),
+        store=options.store if options.store is not None else _get("store"),
+        min_tasks=int(_get("min-tasks") if options.min_tasks is None else options.min_tasks),
+        min_gain=float(_get("min-gain") if options.min_gain is None else options.min_gain),
+        plan_wait=float(
+            parse_timedelta(_get("plan-wait") if options.plan_wait is None else options.plan_wait)
+        ),
+    )
+
+
+def check_mode(mode: object, where: str) -> str:
+    """The mode, if there is one of that name.
+
+    Raises:
+        InvalidInput: naming `where` it was found and the possible ones.
+    """
+    if mode not in MODES:
+        raise InvalidInput(f"{where} = {mode!r} is no mode; choose one of {', '.join(MODES)}")
+    return str(mode)
+
+
+def advisor_factory() -> Callable[[str | None], Any]:
+    """The function that the configuration names in `orchestrator.advisor`.
+
+    Raises:
+        InvalidInput: if the name is not of the form ``package.module:function``.
+        ImportError, AttributeError: if there is no such function.
+    """
+    name = _get("advisor")
+    module, colon, function = str(name).partition(":")
+    if not colon:
+        raise InvalidInput(
+            f"orchestrator.advisor = {name!r}; expected 'package.module:function', as in "
+            "'orchestrator_core.orchestrate:advisor_for_store'"
+        )
+    return cast("Callable[[str | None], Any]", getattr(import_module(module), function))
+
+
+def _mode(argument: str) -> str:
+    configured = _get("mode")
+    # YAML reads a bare `off` as False.
+    configured = "off" if configured is False else check_mode(configured, "orchestrator.mode")
+    forced = os.environ.get(KILL_SWITCH)
+    if forced:
+        return check_mode(forced, KILL_SWITCH)
+    if configured == "off":
+        return configured
+    return configured if argument == "auto" else argument
+
+
+def _get(key: str) -> Any:
+    # Whoever clears Dask's configuration clears our defaults with it; hence the second look.
+    return dask.config.get(f"orchestrator.{key}", default=DEFAULTS["orchestrator"][key])

@@ -1,0 +1,121 @@
+"""Following a plan at Dask's own points of decision: the exact way.
+
+Three methods are replaced on the live objects, for planned keys only:
+- `Scheduler.is_rootish`: a planned task is never queued for whoever is least busy;
+- `Scheduler.decide_worker_non_rootish`: it goes to its worker, if that one runs now;
+- `WorkStealing.steal_time_ratio`: nobody steals it from there.
+A decision is late: what a lost, paused or retiring worker should have run, Dask places. Whatever
+goes wrong in a replacement, the original answers: an error raised here would break the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from orchestrator_core.execute.directives import Follower
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, TaskState, WorkerState
+
+    from orchestrator_core.execute.dask.roster import Roster
+
+Fault = Callable[[str, Exception], None]
+"""Told where one of our own hooks failed, and how; does not raise."""
+
+NOT_STEALABLE = (None, None)
+
+
+class Director:
+    """Answers for planned keys; everything else is the original's."""
+
+    def __init__(
+        self, scheduler: Scheduler, roster: Roster, follower: Follower, fault: Fault
+    ) -> None:
+        self._roster = roster
+        self._follower = follower
+        self._fault = fault
+        self._scheduler = scheduler
+        self._stealing: Any = scheduler.extensions.get("stealing")
+        self._overrides: list[Override] = []
+
+    def install(self) -> None:
+        scheduler: Any = self._scheduler
+        self._overrides = [
+            Override(scheduler, "is_rootish", self._is_rootish),
+            Override(scheduler, "decide_worker_non_rootish", self._decide),
+        ]
+        if self._stealing is not None:
+            self._overrides.append(
+                Override(self._stealing, "steal_time_ratio", self._steal_time_ratio)
+            )
+
+    def place(self, state: TaskState, worker: str) -> None:
+        """Nothing to do: the worker is looked up when the task is ready."""
+
+    def release(self, state: TaskState) -> None:
+        """Let others steal the task from the worker that it waits on."""
+        if self._stealing is not None and state.state == "processing":
+            self._stealing.recalculate_cost(state)
+
+    def forget(self, state: TaskState) -> None:
+        """Nothing is kept about a task."""
+
+    def uninstall(self) -> None:
+        for override in reversed(self._overrides):
+            override.remove()
+        self._overrides = []
+
+    def _is_rootish(self, original: Callable[..., bool], ts: TaskState) -> bool:
+        try:
+            if self._follower.planned_worker(ts.key, self._roster) is not None:
+                return False
+        except Exception as error:
+            self._fault("is_rootish", error)
+        return original(ts)
+
+    def _decide(
+        self, original: Callable[..., WorkerState | None], ts: TaskState
+    ) -> WorkerState | None:
+        try:
+            worker = self._follower.decide(ts.key, self._roster)
+            state = None if worker is None else self._roster.running(worker)
+            if state is not None:
+                return state
+        except Exception as error:
+            self._fault("decide_worker_non_rootish", error)
+        return original(ts)
+
+    def _steal_time_ratio(self, original: Callable[..., Any], ts: TaskState) -> Any:
+        try:
+            if self._follower.is_placed(ts.key):
+                return NOT_STEALABLE
+        except Exception as error:
+            self._fault("steal_time_ratio", error)
+        return original(ts)
+
+
+class Override:
+    """A method of one live object, replaced by ``answer(original, *arguments)``."""
+
+    def __init__(self, owner: Any, name: str, answer: Callable[..., Any]) -> None:
+        self._owner, self._name = owner, name
+        self._before = vars(owner).get(name)
+        original = getattr(owner, name)
+        self._active = True
+
+        def replacement(*arguments: Any) -> Any:
+            return answer(original, *arguments) if self._active else original(*arguments)
+
+        self._replacement = replacement
+        setattr(owner, name, replacement)
+
+    def remove(self) -> None:
+        """Put back what was there; where somebody replaced us since, only step aside."""
+        self._active = False
+        if vars(self._owner).get(self._name) is not self._replacement:
+            return
+        if self._before is None:
+            delattr(self._owner, self._name)
+        else:
+            setattr(self._owner, self._name, self._before)

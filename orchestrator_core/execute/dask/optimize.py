@@ -1,0 +1,83 @@
+"""optimize: any Dask work inside a ``with`` block is planned, and recorded when it ends."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, cast
+
+from orchestrator_core.execute.advice import Advisor
+from orchestrator_core.execute.dask import client as calls
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+class optimize:
+    """Plan whatever the client computes inside the block; afterwards all is as it was.
+
+    Example:
+        >>> with optimize(client):  # doctest: +SKIP
+        ...     frame.groupby("x").mean().compute()
+
+    ``async with`` is for asynchronous clients. Where the scheduler has the plugin already, that
+    one is used and stays.
+
+    Args:
+        client: connected to any Dask cluster whose scheduler can import this package.
+        store: a database URL or a file, None for the configured one; or an `Advisor`, which
+            travels to the scheduler by pickle.
+        mode, options: as of `OrchestratorPlugin`.
+        ready_seconds: how long to wait at most until plans can be made; 0 not to wait.
+        stop_seconds: how long to wait at most until the runs are written.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        store: str | Advisor | None = None,
+        *,
+        mode: str = "auto",
+        ready_seconds: float = calls.READY_SECONDS,
+        stop_seconds: float = calls.STOP_SECONDS,
+        **options: Any,
+    ) -> None:
+        self._client: Any = client
+        self._ready_seconds = ready_seconds
+        self._stop_seconds = stop_seconds
+        self._is_ours = False
+        where = {"store": store} if store is None or isinstance(store, str) else {"advisor": store}
+        self._options = {**where, "mode": mode, **options}
+
+    def __enter__(self) -> Client:
+        self._client.sync(self._enter)
+        return cast("Client", self._client)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.sync(self._exit)
+
+    async def __aenter__(self) -> Client:
+        await self._enter()
+        return cast("Client", self._client)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._exit()
+
+    async def _enter(self) -> None:
+        self._is_ours = await calls.ensure_plugin(self._client, **self._options)
+        if self._ready_seconds > 0:
+            await calls.wait_ready(self._client, self._ready_seconds)
+
+    async def _exit(self) -> None:
+        if self._is_ours:
+            self._is_ours = False
+            await calls.remove_plugin(self._client, self._stop_seconds)

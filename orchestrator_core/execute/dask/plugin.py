@@ -1,0 +1,172 @@
+"""OrchestratorPlugin: the door through which Dask's scheduler tells us what happens.
+
+Thin on purpose: each hook hands over to the session and catches everything. Whatever happens in
+here, Dask goes on as if the plugin were not there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from orchestrator_core.execute.advice import Advisor
+from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
+from orchestrator_core.execute.dask.director import Override
+from orchestrator_core.execute.dask.rpc import Handlers
+from orchestrator_core.execute.dask.session import Session
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler
+
+log = logging.getLogger("orchestrator.dask")
+
+FOLLOWED = frozenset({"processing", "memory", "erred", "forgotten"})
+"""States in which a task's arrival is of interest."""
+
+CLOSE_SECONDS = 10.0
+"""How long a closing scheduler waits until all runs are written."""
+
+
+class OrchestratorPlugin(SchedulerPlugin):
+    """Plans the graphs that a Dask scheduler gets, follows the plans, and records what happened.
+
+    Example:
+        >>> from distributed import Client  # doctest: +SKIP
+        >>> client = Client()  # doctest: +SKIP
+        >>> client.register_plugin(OrchestratorPlugin("schedules.db"))  # doctest: +SKIP
+
+    Args:
+        store: a database URL or a file for schedules and runs; None for the configured one.
+        mode: "auto", "director", "restrict", "observe" or "off". The environment variable
+            ORCHESTRATOR_MODE of the scheduler's process beats it, and so does a configured "off".
+        min_tasks: smaller graphs are left to Dask.
+        min_gain: part of the makespan of Dask's own policy that a plan must save.
+        plan_wait: seconds that the event loop waits for a plan; a later one is still applied to
+            the tasks that have not started.
+        advisor: who plans and remembers; None for the one that the configuration names. It
+            travels to the scheduler by pickle, and is closed with the plugin.
+
+    Raises:
+        InvalidInput: naming the argument that cannot be used.
+    """
+
+    name = "orchestrator"
+    idempotent = True
+
+    def __init__(
+        self,
+        store: str | None = None,
+        *,
+        mode: str = "auto",
+        min_tasks: int | None = None,
+        min_gain: float | None = None,
+        plan_wait: float | None = None,
+        advisor: Advisor | None = None,
+    ) -> None:
+        self.options = Options(mode, store, min_tasks, min_gain, plan_wait)
+        self.advisor = advisor
+        self.session: Session | None = None
+        self._undo: list[Callable[[], None]] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels: settings, never the live session."""
+        return {"options": self.options, "advisor": self.advisor, "session": None, "_undo": []}
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """Begin on this scheduler; if that fails, the plugin does nothing."""
+        try:
+            options = resolve(self.options)
+            self.session = session = Session(scheduler, options, lambda: self._advisor(options))
+            handlers = Handlers(session, self._remove)
+            handlers.install()
+            removal = Override(scheduler, "remove_plugin", self._removed)
+            self._undo = [handlers.uninstall, removal.remove]
+            await session.start()
+            log.info("the orchestrator is on this scheduler, mode %r", session.mode)
+        except Exception:
+            log.exception("the orchestrator could not start; Dask goes on without it")
+            self._stop("could not start")
+            self.session = None
+
+    async def close(self) -> None:
+        """The scheduler closes: leave, and write what is still to be written."""
+        session = self.session
+        self._stop("the scheduler closes")
+        if session is not None and not await session.advisory.wait_closed(CLOSE_SECONDS):
+            log.warning("the last runs were not written within %g s", CLOSE_SECONDS)
+
+    # --- hooks -------------------------------------------------------------------------------
+
+    def update_graph(
+        self, scheduler: Scheduler, *, keys: set[Any], tasks: list[Any], **details: Any
+    ) -> None:
+        self._guarded("update_graph", lambda session: session.new_graph(tasks, keys))
+
+    def transition(self, key: Any, start: Any, finish: Any, *args: Any, **details: Any) -> None:
+        session = self.session
+        # This hook runs about five times for each task.
+        if finish not in FOLLOWED or session is None or session.mode == "off":
+            return
+        try:
+            session.transition(key, start, finish, details)
+        except Exception as error:
+            session.fault("transition", error)
+
+    def add_worker(self, scheduler: Scheduler, worker: str) -> None:
+        self._guarded("add_worker", lambda session: session.add_worker(worker))
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **details: Any) -> None:
+        self._guarded("remove_worker", lambda session: session.remove_worker(worker))
+
+    def restart(self, scheduler: Scheduler) -> None:
+        self._guarded("restart", lambda session: session.restart())
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _guarded(self, where: str, call: Callable[[Session], None]) -> None:
+        session = self.session
+        if session is None or session.mode == "off":
+            return
+        try:
+            call(session)
+        except Exception as error:
+            session.fault(where, error)
+
+    def _advisor(self, options: Options) -> Advisor:
+        if self.advisor is not None:
+            return self.advisor
+        advisor: Advisor = advisor_factory()(options.store)
+        return advisor
+
+    def _removed(self, original: Callable[..., None], name: str | None = None) -> None:
+        """`Scheduler.remove_plugin` tells a plugin nothing; so it is overheard."""
+        if name is not None and self.session is not None:
+            plugins = self.session.scheduler.plugins
+            if plugins.get(name) is self:
+                self._stop("the plugin was removed")
+        original(name)
+
+    async def _remove(self, timeout: float) -> bool:
+        """Leave the scheduler; were all runs written within `timeout` seconds?"""
+        session = self.session
+        if session is None:
+            return True
+        for name, plugin in list(session.scheduler.plugins.items()):
+            if plugin is self:
+                session.scheduler.remove_plugin(name)
+        return await session.advisory.wait_closed(timeout)
+
+    def _stop(self, reason: str) -> None:
+        """Undo everything that `start` did; may be called twice."""
+        session, self.session = self.session, None
+        undo, self._undo = self._undo, []
+        if session is not None:
+            undo.append(lambda: session.stop(reason))
+        for step in undo:
+            try:
+                step()
+            except Exception:
+                log.exception("leaving the scheduler: one step failed, the others go on")

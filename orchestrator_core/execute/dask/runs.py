@@ -1,0 +1,109 @@
+"""GraphRun: one submitted graph from its arrival to its last task, and the `RunRecord` of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from uuid import uuid4
+
+from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.dask.snapshot import Snapshot
+from orchestrator_core.execute.directives import Key
+from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
+from orchestrator_core.graph.cluster import Cluster
+
+RECORDS_PER_TASK = 4
+"""A graph keeps at most this many records times its tasks, however often Dask repeats them."""
+
+
+class GraphRun:
+    """A ledger of one graph's tasks; `done` is called once, when the last has come to its end."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        cluster: Cluster,
+        started_at: float,
+        done: Callable[[GraphRun], None],
+    ) -> None:
+        self.snapshot = snapshot
+        self.cluster = cluster
+        self.started_at = started_at
+        self.advice: Advice | None = None
+        self.adopted = False
+        self.reason = "observed"
+        self.notes: list[str] = []
+        self.closed = False
+        self._done = done
+        self._open = set(snapshot.keys)
+        self._labels = dict(
+            zip(snapshot.keys, zip(snapshot.names, snapshot.kinds, strict=True), strict=True)
+        )
+        self._outcomes: set[str] = set()
+        self._records: list[TaskRecord] = []
+
+    @property
+    def has_records(self) -> bool:
+        return bool(self._records)
+
+    def label(self, key: Key) -> tuple[str, str]:
+        return self._labels[key]
+
+    def add(self, key: Key, record: TaskRecord) -> None:
+        if len(self._records) < RECORDS_PER_TASK * len(self.snapshot):
+            self._records.append(record)
+
+    def settle(self, key: Key, status: str) -> None:
+        if self.closed or key not in self._open:
+            return
+        self._open.discard(key)
+        self._outcomes.add(status)
+        if not self._open:
+            self.close()
+
+    def close(self, outcome: str = "ok") -> None:
+        """No more is to come."""
+        if not self.closed:
+            self.closed = True
+            self._outcomes.add(outcome)
+            self._done(self)
+
+    def adopt(self, advice: Advice) -> None:
+        """The plan is carried out."""
+        self.advice, self.adopted, self.reason = advice, True, advice.reason
+
+    def decline(self, reason: str, advice: Advice | None = None) -> None:
+        """The graph is left to Dask."""
+        self.advice, self.adopted, self.reason = advice, False, reason
+
+    def record(self, sign: Callable[[GraphRun], tuple[str, str]]) -> RunRecord:
+        """What happened, once closed; `sign` gives the two signatures if no advice did."""
+        advice = self.advice
+        graph_signature, cluster_signature = (
+            (advice.graph_signature, advice.cluster_signature)
+            if advice is not None and advice.graph_signature
+            else sign(self)
+        )
+        tasks = tuple(sorted(self._records, key=lambda record: (record.start, record.task)))
+        return RunRecord(
+            run_id=uuid4().hex,
+            flow=self.snapshot.flow,
+            started_at=self.started_at,
+            seconds=max((record.end for record in tasks), default=0.0),
+            mode="planned" if self.adopted else "observed",
+            reason=self.reason,
+            graph=self.snapshot.graph,
+            cluster=self.cluster,
+            graph_signature=graph_signature,
+            cluster_signature=cluster_signature,
+            plan=self._plan(),
+            tasks=tasks,
+            status=next((s for s in ("failed", "cancelled") if s in self._outcomes), "ok"),
+            notes=tuple(self.notes),
+        )
+
+    def _plan(self) -> PlanRecord | None:
+        plan = self.advice.plan if self.advice is not None else None
+        if plan is None or plan.adopted == self.adopted:
+            return plan
+        return replace(plan, adopted=self.adopted, reason=self.reason)

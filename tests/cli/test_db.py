@@ -1,0 +1,94 @@
+"""`orchestrator db`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from orchestrator_core.store.schema import HEAD
+from tests.cli.conftest import Invoke
+
+
+def set_revision(path: Path, revision: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+    connection.commit()
+    connection.close()
+
+
+def test_path_says_where_it_is_and_makes_nothing(invoke: Invoke, database: Path) -> None:
+    assert invoke("db", "path").out == f"{database}\n"
+    assert json.loads(invoke("db", "path", "--json").out)["path"] == str(database)
+    assert not database.exists()
+
+
+def test_path_hides_a_password(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORCHESTRATOR_DB", "postgresql://me:secret@host/plans")
+    shown = invoke("db", "path")
+    assert "host/plans" in shown.out
+    assert "secret" not in shown.out + shown.err
+
+
+def test_upgrade_makes_it_once(invoke: Invoke, database: Path) -> None:
+    assert f"none -> {HEAD}" in invoke("db", "upgrade").out
+    assert database.stat().st_mode & 0o777 == 0o600
+    again = json.loads(invoke("db", "upgrade", "--db", database, "--json").out)
+    assert again["revision"] == HEAD
+    assert "already" in again["done"]
+
+
+@pytest.mark.parametrize("url", ["mysql://host/x", "nonsense://", "sqlite://"])
+def test_a_database_that_cannot_be_is_an_error(invoke: Invoke, url: str) -> None:
+    failed = invoke("db", "upgrade", "--db", url)
+    assert failed.code == 1
+    assert failed.err.startswith("error: ")
+
+
+def test_check_is_content_with_a_missing_and_a_new_one(invoke: Invoke, database: Path) -> None:
+    missing = invoke("db", "check")
+    assert missing.code == 0
+    assert "is not there yet" in missing.out
+    assert not database.exists()
+    invoke("db", "upgrade")
+    found = json.loads(invoke("db", "check", "--json").out)
+    assert found["ok"] is True
+    assert [check["verdict"] for check in found["checks"]] == ["good", "good"]
+
+
+def test_check_finds_a_database_of_a_newer_version(invoke: Invoke, database: Path) -> None:
+    invoke("db", "upgrade")
+    set_revision(database, "9999")
+    failed = invoke("db", "check")
+    assert failed.code == 1
+    assert "does not fit this version" in failed.out
+    assert "pip install --upgrade" in failed.out
+    listing = invoke("runs")
+    assert listing.code == 1
+    assert "9999" in listing.err
+
+
+def test_check_finds_a_database_that_others_may_read(invoke: Invoke, database: Path) -> None:
+    invoke("db", "upgrade")
+    database.chmod(0o644)
+    failed = invoke("db", "check")
+    assert failed.code == 1
+    assert f"chmod 600 {database}" in failed.out
+
+
+def test_check_finds_a_file_that_is_no_database(invoke: Invoke, database: Path) -> None:
+    database.parent.mkdir()
+    database.write_bytes(b"a letter to my aunt" * 100)
+    database.chmod(0o600)
+    failed = invoke("db", "check")
+    assert failed.code == 1
+    assert "cannot be read" in failed.out
+    assert database.read_bytes().startswith(b"a letter"), "a check changes nothing"
+
+
+def test_check_takes_odd_paths(invoke: Invoke, tmp_path: Path) -> None:
+    odd = tmp_path / "50% of #1? yes.db"
+    assert invoke("db", "upgrade", "--db", odd).code == 0
+    assert invoke("db", "check", "--db", odd).code == 0

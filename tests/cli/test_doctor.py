@@ -1,0 +1,207 @@
+"""`orchestrator doctor`: each check finds what it looks for, and says how to mend it."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator_core.cli.health import (
+    dask_links,
+    installed,
+    jax_devices,
+    prefect_server,
+    probe,
+    solver,
+)
+from orchestrator_core.cli.health.check import Check, Verdict
+from orchestrator_core.plan.result import PlanResult
+from tests.cli.conftest import Invoke
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers in place of fresh interpreters."""
+    config = {"address": None, "encrypted": False}
+    monkeypatch.setattr(dask_links, "probe", lambda program: config)
+    monkeypatch.setattr(jax_devices, "probe", lambda *_: ["0.10.2", ["cpu"]])
+
+
+def test_a_sound_installation_is_well(invoke: Invoke, quick: None) -> None:
+    seen = invoke("doctor", "--json")
+    found = json.loads(seen.out)
+    assert (seen.code, found["ok"]) == (0, True)
+    names = [check["name"] for check in found["checks"]]
+    for name in ("Python", "prefect", "Prefect server", "solver", "database", "Dask's links"):
+        assert name in names
+    assert set(found["checks"][0]) == {"name", "verdict", "found", "mend"}
+
+
+def test_what_is_bad_is_marked_with_its_mend_and_exits_with_1(
+    invoke: Invoke, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invoke("db", "upgrade")
+    Path(json.loads(invoke("db", "path", "--json").out)["path"]).chmod(0o666)
+    failed = invoke("doctor")
+    assert failed.code == 1
+    assert "✗ database file" in failed.out
+    assert "→ type: chmod 600" in failed.out
+    assert "must be mended" in failed.out
+
+
+def test_a_check_that_breaks_is_bad_and_the_others_go_on(
+    invoke: Invoke, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> Check:
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr(solver, "check_solver", broken)
+    failed = invoke("doctor")
+    assert failed.code == 1
+    assert "ZeroDivisionError: of all things" in failed.out
+    assert "JAX" in failed.out
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, module: Any, **versions: str) -> None:
+    def version(name: str) -> str:
+        if name not in versions:
+            raise PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(module, "version", version)
+
+
+def test_a_missing_or_old_package_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs = ["dask>=2026.1", "numba>=0.61", 'jax>=0.10; extra == "jax"', "ortools>=9"]
+    monkeypatch.setattr(installed, "requires", lambda _: needs)
+    pretend(monkeypatch, installed, dask="2024.1", ortools="9.15")
+    checks = {check.name: check for check in installed.check_packages()}
+    assert {name: check.verdict for name, check in checks.items()} == {
+        "dask": Verdict.BAD,
+        "numba": Verdict.BAD,
+        "ortools": Verdict.GOOD,
+    }
+    assert "2024.1 does not fit" in checks["dask"].found
+    assert checks["numba"].mend == "type: pip install 'numba>=0.61'"
+
+
+@pytest.mark.parametrize(
+    ("fastapi", "verdict"),
+    [("0.139.0", Verdict.GOOD), ("0.150.3", Verdict.GOOD), ("0.155.0", Verdict.BAD)],
+)
+def test_the_fastapi_that_breaks_prefect_is_known(
+    monkeypatch: pytest.MonkeyPatch, fastapi: str, verdict: Verdict
+) -> None:
+    pretend(monkeypatch, prefect_server, fastapi=fastapi, prefect="3.8.8")
+    check = prefect_server.check_prefect_server(deep=False)
+    assert check.verdict is verdict
+    assert ("fastapi>=0.139,<=0.150" in check.mend) == (verdict is Verdict.BAD)
+
+
+def test_deep_asks_a_fresh_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(program: str) -> None:
+        assert "prefect.server" in program
+        raise probe.ProbeFailed("ImportError: cannot import name 'x'")
+
+    monkeypatch.setattr(prefect_server, "probe", fails)
+    check = prefect_server.check_prefect_server(deep=True)
+    assert check.verdict is Verdict.BAD
+    assert "cannot import name 'x'" in check.found
+
+
+@pytest.mark.parametrize(
+    ("address", "encrypted", "verdict"),
+    [
+        (None, False, Verdict.GOOD),
+        ("tcp://127.0.0.1:8786", False, Verdict.GOOD),
+        ("tcp://[::1]:8786", False, Verdict.GOOD),
+        ("localhost:8786", False, Verdict.GOOD),
+        ("inproc://10.0.0.5/1/1", False, Verdict.GOOD),
+        ("tls://10.0.0.5:8786", False, Verdict.GOOD),
+        ("tcp://10.0.0.5:8786", True, Verdict.GOOD),
+        ("tcp://10.0.0.5:8786", False, Verdict.BAD),
+        ("tcp://scheduler.example.com:8786", False, Verdict.BAD),
+        ("10.0.0.5:8786", False, Verdict.BAD),
+    ],
+)
+def test_a_scheduler_on_the_network_wants_encryption(
+    address: str | None, encrypted: bool, verdict: Verdict
+) -> None:
+    assert dask_links.judge(address, encrypted).verdict is verdict
+
+
+def test_dask_is_asked_for_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", "tcp://10.0.0.5:8786")
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION", "False")
+    assert "10.0.0.5" in dask_links.check_dask_links().found
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION", "True")
+    assert "are encrypted" in dask_links.check_dask_links().found
+
+
+def test_a_solver_that_does_not_answer_or_answers_wrongly_is_bad(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from orchestrator_core.errors import PlanningFailed
+    from orchestrator_core.plan import portfolio
+    from orchestrator_core.plan.schedule import Assignment, Schedule
+
+    def fails(*_: object) -> PlanResult:
+        raise PlanningFailed("cpsat was killed after 20 s")
+
+    monkeypatch.setattr(portfolio, "plan", fails)
+    assert "was killed" in solver.check_solver().found
+    slow = Schedule([Assignment("t0", "w0", 0.0, 3.0)])
+    wrong = PlanResult(slow, 3.0, "CP-SAT", "cpsat", "", 0.1)
+    monkeypatch.setattr(portfolio, "plan", lambda *_: wrong)
+    check = solver.check_solver()
+    assert check.verdict is Verdict.BAD
+    assert "3 where 2 is optimal" in check.found
+
+
+def test_a_place_for_compiled_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "new"))
+    assert solver.check_compiled_cache().verdict is Verdict.GOOD
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "below"))
+    check = solver.check_compiled_cache()
+    assert check.verdict is Verdict.WARNING
+    assert "NUMBA_CACHE_DIR" in check.mend
+
+
+def test_jax_without_devices_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise probe.ProbeFailed("RuntimeError: no GPU")
+
+    monkeypatch.setattr(jax_devices, "probe", fails)
+    monkeypatch.setattr(jax_devices, "find_spec", lambda _: object())
+    assert jax_devices.check_jax().verdict is Verdict.WARNING
+    monkeypatch.setattr(jax_devices, "find_spec", lambda _: None)
+    assert "optional" in jax_devices.check_jax().found
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("raise ValueError('of all things')", "ValueError: of all things"),
+        ("import sys; sys.exit(7)", "exited with 7"),
+        ("print('no json')", "no answer"),
+        ("pass", "no answer"),
+    ],
+)
+def test_a_probe_that_fails_says_why(program: str, message: str) -> None:
+    with pytest.raises(probe.ProbeFailed, match=message):
+        probe.probe(program)
+
+
+def test_a_probe_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "SECONDS", 0.05)
+    with pytest.raises(probe.ProbeFailed, match="no answer within"):
+        probe.probe("import threading; threading.Event().wait()")
+
+
+def test_a_probe_gives_the_last_line() -> None:
+    program = "import os; print('noise'); print('[1, \"' + os.environ['X'] + '\"]')"
+    assert probe.probe(program, {"X": "y"}) == [1, "y"]

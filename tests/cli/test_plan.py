@@ -1,0 +1,267 @@
+"""`orchestrator plan`: a schedule and its proof, and nothing is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.store.sql import ScheduleStore
+from tests.cli.conftest import Invoke, Outcome, a_run
+
+KEYS = {
+    "name",
+    "tasks",
+    "predicted_s",
+    "lower_bound_s",
+    "bound_method",
+    "gap",
+    "status",
+    "planner",
+    "reason",
+    "seconds",
+    "cache",
+    "notes",
+    "workers",
+    "assignments",
+}
+
+JOB_SHOP = """2 2
+0 3 1 2
+1 2 0 4
+"""
+
+FLOW = """
+class Flow:
+    name = "pipeline"
+    task_runner = None
+    def __call__(self): raise SystemExit("the flow must not run")
+
+pipeline = Flow()
+"""
+
+
+@pytest.fixture
+def diamond(tmp_path: Path) -> Path:
+    """a -> b, c -> d; 1, 4, 4, 1 s at speed 1: 6 s on two equal workers is optimal, since the
+    longest chain takes as long."""
+    builder = TaskGraph.build()
+    builder.task("a", kind="start", seconds=1.0)
+    builder.task("b", kind="work", seconds=4.0, after=["a"])
+    builder.task("c", kind="work", seconds=4.0, after=["a"])
+    builder.task("d", kind="stop", seconds=1.0, after=["b", "c"])
+    path = tmp_path / "diamond.json"
+    path.write_bytes(builder.done().to_json())
+    return path
+
+
+def parsed(outcome: Outcome) -> dict[str, object]:
+    assert (outcome.code, outcome.err) == (0, "")
+    found: dict[str, object] = json.loads(outcome.out)
+    return found
+
+
+def test_json_has_its_keys_and_the_optimum(invoke: Invoke, diamond: Path) -> None:
+    found = parsed(invoke("plan", diamond, "--workers", "2", "--json"))
+    assert set(found) == KEYS
+    assert found["predicted_s"] == pytest.approx(6.0)
+    assert found["lower_bound_s"] == pytest.approx(6.0)
+    assert found["status"] == "optimal"
+    assert found["name"] == "diamond"
+    assert [row["task"] for row in found["assignments"]].count("a") == 1  # type: ignore[attr-defined]
+    assert {row["kind"] for row in found["workers"]} == {"worker"}  # type: ignore[attr-defined]
+
+
+def test_the_screen_says_how_long_how_proven_and_who(invoke: Invoke, diamond: Path) -> None:
+    shown = invoke("plan", diamond, "--workers", "fast:speed=2", "--workers", "slow:count=1")
+    assert shown.code == 0
+    assert "4 tasks on 2 workers" in shown.out
+    assert "nothing executed" in shown.out
+    for word in ("predicted", "bound", "gap", "planner", "busy", "last end", "█", "■ work"):
+        assert word in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 150
+
+
+def test_without_machines_four_equal_workers_are_assumed_and_it_says_so(
+    invoke: Invoke, diamond: Path
+) -> None:
+    shown = invoke("plan", diamond)
+    assert "4 tasks on 4 workers" in shown.out
+    assert "4 equal workers are assumed" in shown.err
+    (note,) = json.loads(invoke("plan", diamond, "--json").out)["notes"]
+    assert "--workers" in note
+
+
+def test_the_machines_of_the_file_are_used(invoke: Invoke, tmp_path: Path) -> None:
+    """Two jobs on two machines: machine 0 needs 3 + 4 s; 7 s are reached."""
+    path = tmp_path / "tiny.jsp"
+    path.write_text(JOB_SHOP, encoding="utf-8")
+    found = parsed(invoke("plan", path, "--json"))
+    assert found["predicted_s"] == pytest.approx(7.0)
+    assert found["notes"] == []
+
+
+def test_an_instance_is_planned_as_it_is(invoke: Invoke, tmp_path: Path) -> None:
+    """t0 is quick on w0, t1 on w1."""
+    path = tmp_path / "mine.json"
+    path.write_bytes(Instance.from_arrays([[2.0, 9.0], [9.0, 3.0]], []).to_json())
+    assert parsed(invoke("plan", path, "--json"))["predicted_s"] == pytest.approx(3.0)
+    refused = invoke("plan", path, "--workers", "2")
+    assert refused.code == 1
+    assert "durations hold for its own workers" in refused.err
+
+
+def test_links_make_transfers_dear(invoke: Invoke, diamond: Path) -> None:
+    """With 100 s for each hop, one worker alone (10 s) is best."""
+    found = parsed(invoke("plan", diamond, "--workers", "2", "--latency", "100s", "--json"))
+    assert found["predicted_s"] == pytest.approx(10.0)
+
+
+def test_a_cluster_from_a_file(invoke: Invoke, diamond: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_bytes(Cluster([Worker("only", speed=2.0)]).to_json())
+    found = parsed(invoke("plan", diamond, "--cluster", path, "--json"))
+    assert found["predicted_s"] == pytest.approx(5.0)
+    failed = invoke("plan", diamond, "--cluster", diamond)
+    assert failed.code == 1
+    assert str(diamond) in failed.err
+
+
+def test_a_stored_schedule_is_found_again(invoke: Invoke, diamond: Path) -> None:
+    first = parsed(invoke("plan", diamond, "--workers", "2", "--json"))
+    again = parsed(invoke("plan", diamond, "--workers", "2", "--json"))
+    assert (first["cache"], again["cache"]) == ("miss", "hit")
+    assert again["predicted_s"] == first["predicted_s"]
+    asked = parsed(invoke("plan", diamond, "--workers", "2", "--seconds", "0.5", "--json"))
+    assert asked["planner"] == first["planner"], "nothing is better than the optimum"
+    assert asked["predicted_s"] == pytest.approx(6.0)
+
+
+def test_one_planner_may_be_picked(invoke: Invoke, diamond: Path) -> None:
+    found = parsed(invoke("plan", diamond, "-w", "2", "--planner", "heft", "--json"))
+    assert found["planner"] == "heft"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--workers", "4x1,2x2"], "does not begin with a kind of worker"),
+        (["--workers", "fast:spede=4"], "did you mean 'speed'?"),
+        (["--bandwidth", "quick"], "is not a size"),
+        (["--latency", "long"], "is not a time"),
+        (["--workers", "2", "--cluster", "c.json"], "not both"),
+        (["--seconds", "-1"], "'--seconds'"),
+        (["--seed", "-1"], "'--seed'"),
+    ],
+)
+def test_wrong_usage_exits_with_2(
+    invoke: Invoke, diamond: Path, words: list[str], message: str
+) -> None:
+    failed = invoke("plan", diamond, *words)
+    assert (failed.code, failed.out) == (2, "")
+    assert message in failed.err
+
+
+def test_what_cannot_be_planned_is_one_line(invoke: Invoke, diamond: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.touch()
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"format": "orchestrator.task-graph/1"', encoding="utf-8")
+    for target, message in [
+        (tmp_path / "missing.json", "there is no file"),
+        (tmp_path, "is a directory"),
+        (empty, "is empty"),
+        (broken, str(broken)),
+        ("no_such_module_at_all:flow", "there is no module"),
+    ]:
+        failed = invoke("plan", target)
+        assert (failed.code, failed.out) == (1, "")
+        assert message in failed.err
+        assert len(failed.err.splitlines()) == 1
+
+
+def test_an_unknown_planner_is_answered_with_those_there_are(invoke: Invoke, diamond: Path) -> None:
+    failed = invoke("plan", diamond, "--planner", "magic")
+    assert failed.code == 1
+    assert "magic" in failed.err
+    assert "heft" in failed.err
+
+
+def test_a_task_that_fits_nowhere_is_named(invoke: Invoke, tmp_path: Path) -> None:
+    builder = TaskGraph.build()
+    builder.task("embed", seconds=1.0, resources={"GPU": 2})
+    path = tmp_path / "gpu.json"
+    path.write_bytes(builder.done().to_json())
+    failed = invoke("plan", path, "--workers", "box:GPU=1")
+    assert failed.code == 1
+    assert "embed" in failed.err
+    assert "GPU" in failed.err
+    assert invoke("plan", path, "--workers", "box:GPU=2").code == 0
+
+
+def test_a_report_is_written_and_named(invoke: Invoke, diamond: Path, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    shown = invoke("plan", diamond, "-w", "2", "-o", page)
+    assert f"report: {page.as_uri()}" in shown.out
+    assert "diamond" in page.read_text(encoding="utf-8")
+    assert parsed(invoke("plan", diamond, "-w", "2", "-o", page, "--json"))["report"] == str(page)
+    refused = invoke("plan", diamond, "-o", diamond)
+    assert refused.code == 1
+    assert diamond.read_bytes().startswith(b"{")
+
+
+def test_a_flow_that_never_ran_must_run_once(
+    invoke: Invoke, tmp_path: Path, store: ScheduleStore
+) -> None:
+    path = tmp_path / "my_flow.py"
+    path.write_text(FLOW, encoding="utf-8")
+    store.add_run(a_run(flow="another"))
+    failed = invoke("plan", f"{path}:pipeline")
+    assert (failed.code, failed.out) == (1, "")
+    assert "'pipeline' has not finished a run yet" in failed.err
+    assert "another" in failed.err
+    assert "run it once" in failed.err
+
+
+def test_a_flow_that_ran_is_planned_from_what_was_learned(
+    invoke: Invoke, tmp_path: Path, store: ScheduleStore
+) -> None:
+    """Both tasks took 1.6 s on the fast worker, one after the other."""
+    path = tmp_path / "my_flow.py"
+    path.write_text(FLOW, encoding="utf-8")
+    store.add_run(a_run())
+    found = json.loads(invoke("plan", f"{path}:pipeline", "--json").out)
+    assert found["name"] == "pipeline"
+    assert found["predicted_s"] == pytest.approx(3.2, rel=0.1)
+    assert [worker["name"] for worker in found["workers"]] == ["w0", "w1"]
+    assert "run aaaaaaaa" in found["notes"][0]
+
+
+def test_a_flow_may_be_planned_on_workers_that_it_never_saw(
+    invoke: Invoke, tmp_path: Path, store: ScheduleStore
+) -> None:
+    """Declared twice as fast as the worker on which each of two tasks took 1.6 s."""
+    path = tmp_path / "my_flow.py"
+    path.write_text(FLOW, encoding="utf-8")
+    store.add_run(a_run())
+    found = json.loads(
+        invoke("plan", f"{path}:pipeline", "--workers", "huge:speed=4", "--json").out
+    )
+    assert found["predicted_s"] == pytest.approx(1.6, rel=0.1)
+    assert [worker["name"] for worker in found["workers"]] == ["huge"]
+
+
+def test_hostile_names_are_only_text(invoke: Invoke, tmp_path: Path) -> None:
+    builder = TaskGraph.build()
+    builder.task("[red]x[/red]", kind="[bold]<b>:smile:", seconds=1.0)
+    path = tmp_path / "\x1b[31mname.json"
+    path.write_bytes(builder.done().to_json())
+    shown = invoke("plan", path, "--workers", "[b]y")
+    assert shown.code == 0
+    assert "[bold]<b>:smile:" in shown.out
+    assert "[b]y" in shown.out
+    assert "\x1b" not in shown.out + shown.err

@@ -1,0 +1,63 @@
+"""`orchestrator runs`."""
+
+from __future__ import annotations
+
+import json
+
+from orchestrator_core.store.sql import ScheduleStore
+from tests.cli.conftest import Invoke, a_run
+
+KEYS = {
+    "run_id",
+    "flow",
+    "started_at",
+    "seconds",
+    "mode",
+    "predicted",
+    "lower_bound",
+    "cache",
+    "status",
+    "tasks",
+    "graph_signature",
+    "error",
+}
+
+
+def test_no_runs_is_a_sentence_or_an_empty_list(invoke: Invoke) -> None:
+    nothing = invoke("runs")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert nothing.err == "no runs are stored yet\n"
+    assert json.loads(invoke("runs", "--json").out) == []
+
+
+def test_promise_and_outcome_stand_in_one_row(invoke: Invoke, store: ScheduleStore) -> None:
+    """Promised 3 s, took 3.3 s: 10 % longer."""
+    store.add_run(a_run())
+    row = invoke("runs").out.splitlines()[1]
+    for cell in ("aaaaaaaa", "pipeline", "planned", "3.00 s", "3.30 s", "+10.0 %", "hit", "ok"):
+        assert cell in row
+
+
+def test_the_newest_comes_first_and_the_rest_is_cut(invoke: Invoke, store: ScheduleStore) -> None:
+    for i in range(5):
+        store.add_run(a_run(f"{i}" * 32, started_at=1000.0 + i))
+    found = json.loads(invoke("runs", "--limit", "2", "--json").out)
+    assert [run["run_id"][0] for run in found] == ["4", "3"]
+
+
+def test_json_has_its_keys_and_an_unplanned_run_has_no_error(
+    invoke: Invoke, store: ScheduleStore
+) -> None:
+    store.add_run(a_run("1" * 32, flow="other"))
+    store.add_run(a_run("2" * 32, planned=False))
+    (run,) = json.loads(invoke("runs", "--flow", "pipeline", "--json").out)
+    assert set(run) == KEYS
+    assert (run["mode"], run["predicted"], run["error"]) == ("observed", None, None)
+
+
+def test_hostile_names_are_only_text(invoke: Invoke, store: ScheduleStore) -> None:
+    store.add_run(a_run(flow="\x1b[31m[red]x[/red]<b>\x07"))
+    shown = invoke("runs").out
+    assert "[31m[red]x[/red]<b>" in shown
+    assert "\x1b" not in shown
+    assert "\x07" not in shown

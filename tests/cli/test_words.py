@@ -1,0 +1,57 @@
+"""Figures as people say them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from orchestrator_core.cli import words
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (0.0, "0 s"),
+        (0.0123, "12 ms"),
+        (1.234, "1.23 s"),
+        (123.45, "123.5 s"),
+        (750.0, "12.5 min"),
+        (9000.0, "2.50 h"),
+        (None, "–"),
+        (math.inf, "–"),
+    ],
+)
+def test_seconds(value: float | None, said: str) -> None:
+    assert words.seconds(value) == said
+
+
+def test_percent() -> None:
+    assert words.percent(0.1234) == "12.3 %"
+    assert words.percent(0.1, sign=True) == "+10.0 %"
+    assert words.percent(-0.05, sign=True) == "-5.0 %"
+    assert words.percent(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [(5, "just now"), (300, "5 min ago"), (7200, "2 h ago"), (3 * 86400, "3 days ago")],
+)
+def test_how_long_ago(passed: float, said: str) -> None:
+    assert words.ago(1e9, now=1e9 + passed) == said
+
+
+def test_long_ago_is_a_date() -> None:
+    assert words.ago(1e9, now=2e9).endswith("Sep 2001")
+
+
+def test_gap() -> None:
+    assert words.gap_of(11.0, 10.0) == pytest.approx(0.1)
+    assert words.gap_of(10.0, 10.5) == 0.0
+    assert words.gap_of(10.0, 0.0) == math.inf
+    assert words.gap_of(None, 1.0) is None
+
+
+def test_plural() -> None:
+    assert words.plural(1, "task") == "1 task"
+    assert words.plural(1200, "task") == "1,200 tasks"

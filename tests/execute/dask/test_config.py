@@ -1,0 +1,87 @@
+"""Where settings come from, and which of them wins."""
+
+from __future__ import annotations
+
+import dask
+import pytest
+
+from orchestrator_core.errors import InvalidInput
+from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
+
+
+def test_defaults_come_from_the_file_beside_the_code() -> None:
+    assert resolve(Options()) == Options("auto", None, 8, 0.05, 0.05)
+
+
+def test_defaults_survive_a_cleared_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(dask.config.config, "orchestrator", raising=False)
+    assert resolve(Options()).min_tasks == 8
+
+
+def test_arguments_beat_the_configuration() -> None:
+    with dask.config.set({"orchestrator.min-tasks": 3, "orchestrator.store": "theirs.db"}):
+        assert resolve(Options()).min_tasks == 3
+        assert resolve(Options()).store == "theirs.db"
+        assert resolve(Options(store="mine.db", min_tasks=5)).min_tasks == 5
+        assert resolve(Options(store="mine.db")).store == "mine.db"
+
+
+@pytest.mark.parametrize(
+    ("argument", "configured", "environment", "used"),
+    [
+        ("auto", "auto", None, "auto"),
+        ("auto", "observe", None, "observe"),
+        ("director", "observe", None, "director"),
+        ("director", "off", None, "off"),
+        ("director", False, None, "off"),  # what YAML makes of a bare `off`
+        ("director", "auto", "off", "off"),
+        ("observe", "off", "director", "director"),
+        ("off", "director", None, "off"),
+    ],
+)
+def test_which_mode_wins(
+    argument: str,
+    configured: object,
+    environment: str | None,
+    used: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if environment is not None:
+        monkeypatch.setenv("ORCHESTRATOR_MODE", environment)
+    with dask.config.set({"orchestrator.mode": configured}):
+        assert resolve(Options(mode=argument)).mode == used
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"mode": "fast"}, "mode = 'fast' is no mode; choose one of auto, director"),
+        ({"min_tasks": 0}, "min_tasks must be >= 1, found 0"),
+        ({"min_gain": 1.0}, "min_gain must be"),
+        ({"plan_wait": -1.0}, "plan_wait must be >= 0 seconds"),
+    ],
+)
+def test_what_cannot_be_is_refused(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Options(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_wrong_mode_is_named_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        dask.config.set({"orchestrator.mode": "fast"}),
+        pytest.raises(InvalidInput, match=r"orchestrator\.mode = 'fast'"),
+    ):
+        resolve(Options())
+    monkeypatch.setenv("ORCHESTRATOR_MODE", "faster")
+    with pytest.raises(InvalidInput, match="ORCHESTRATOR_MODE = 'faster'"):
+        resolve(Options())
+
+
+def test_the_advisor_is_named_by_module_and_function() -> None:
+    with dask.config.set({"orchestrator.advisor": "operator:neg"}):
+        assert advisor_factory()(3) == -3  # type: ignore[arg-type]
+    with (
+        dask.config.set({"orchestrator.advisor": "operator.neg"}),
+        pytest.raises(InvalidInput, match=r"package\.module:function"),
+    ):
+        advisor_factory()

@@ -1,0 +1,110 @@
+"""`optimize` around Dask work: planned inside the block, gone after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dask.delayed import delayed
+from distributed import Client, Scheduler, Worker
+
+from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
+from orchestrator_core.execute.record import RunRecord
+from tests.execute.dask.advisors import FixedAdvisor
+from tests.execute.dask.graphs import cluster_test, layers, result, start, stop
+
+WRITTEN: list[RunRecord] = []
+
+
+class Writer(FixedAdvisor):
+    """Survives pickling: what it is told goes to `WRITTEN`."""
+
+    def record(self, run: RunRecord) -> None:
+        WRITTEN.append(run)
+
+
+def advisor_for_store(store: str | None) -> Writer:
+    assert store == "somewhere.db"
+    return Writer()
+
+
+@pytest.fixture(autouse=True)
+def nothing_written() -> None:
+    WRITTEN.clear()
+
+
+@cluster_test()
+async def test_work_inside_the_block_is_planned_and_recorded(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    before = set(vars(s)), set(s.handlers), set(s.plugins)
+    async with optimize(c, Writer()):
+        assert "orchestrator" in s.plugins
+        graph, keys = layers()
+        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    assert (set(vars(s)), set(s.handlers), set(s.plugins)) == before
+    (run,) = WRITTEN
+    assert run.mode == "planned"
+    assert len(run.tasks) == 18
+
+
+@cluster_test(config={"orchestrator.advisor": f"{__name__}:advisor_for_store"})
+async def test_a_store_is_handed_to_the_configured_advisor(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    async with optimize(c, "somewhere.db"):
+        values = [delayed(sum)([i, 1], dask_key_name=f"sum-{i}") for i in range(9)]
+        total = delayed(sum)(values, dask_key_name="total-0")
+        assert await c.compute(total, optimize_graph=False) == 45
+    (run,) = WRITTEN
+    assert (run.mode, run.flow) == ("planned", "sum+total")
+
+
+@cluster_test()
+async def test_an_error_in_the_block_leaves_nothing_behind(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with optimize(c, Writer()):
+            raise KeyError("mine")
+    assert "orchestrator" not in s.plugins
+
+
+@cluster_test()
+async def test_a_plugin_that_was_there_is_used_and_stays(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = FixedAdvisor()
+    plugin = OrchestratorPlugin(advisor=advisor)
+    await start(s, plugin)
+    async with optimize(c, Writer()):
+        graph, keys = layers()
+        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    assert s.plugins["orchestrator"] is plugin
+    await stop(s, plugin)
+    assert len(advisor.runs) == 1
+    assert WRITTEN == []
+
+
+@cluster_test()
+async def test_ensuring_and_removing_the_plugin(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    assert await client.fetch_mode(c) == "off"
+    assert await client.ensure_plugin(c, mode="observe", advisor=Writer())
+    assert not await client.ensure_plugin(c)
+    assert await client.wait_ready(c, 10)
+    assert await client.fetch_mode(c) == "observe"
+    assert await client.remove_plugin(c)
+    assert await client.remove_plugin(c)
+    assert "orchestrator" not in s.plugins
+
+
+@cluster_test()
+async def test_a_wrong_argument_is_refused_where_it_was_written(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    wrong: dict[str, Any] = {"min_gain": 2.0}
+    with pytest.raises(ValueError, match=r"min_gain must be in \[0, 1\), found 2.0"):
+        async with optimize(c, Writer(), **wrong):
+            raise AssertionError("not reached")
