@@ -165,5 +165,5 @@ def _signed(fraction: float) -> str:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DO_NOT_TRACK", "1")
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "error"
     sys.exit(main())

@@ -12,6 +12,9 @@ from orchestrator_core.report.critical_path import Bar
 PRECISION = 4
 """Decimal places of a time in the page: a tenth of a millisecond."""
 
+CLOCK_JITTER = 0.02
+"""Seconds by which bars of one thread may overlap: workers' clocks are told by their heartbeats."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bars:
@@ -95,7 +98,7 @@ def _pack(bars: list[Bar]) -> list[tuple[Bar, int]]:
     packed = []
     for bar in sorted(bars, key=lambda bar: (bar.start, bar.end, bar.task)):
         rows = free_at.setdefault(bar.worker, [])
-        slack = 1e-6 + 1e-3 * (bar.end - bar.start)
+        slack = CLOCK_JITTER + 0.01 * (bar.end - bar.start)
         row = next((i for i, end in enumerate(rows) if end <= bar.start + slack), len(rows))
         if row == len(rows):
             rows.append(0.0)

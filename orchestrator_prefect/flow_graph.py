@@ -1,0 +1,78 @@
+"""From submissions to a TaskGraph (stage 1), and from a schedule to the order that Dask is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from threading import Lock
+
+import numpy as np
+
+from orchestrator_core.execute.directives import Slot
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.schedule import Schedule
+from orchestrator_prefect.epoch import Submission
+
+
+class Occurrences:
+    """Names for submissions that are the same from run to run: `load-0`, `load-1`, `train-0`.
+
+    What follows the last dash is the number, so no two tasks can come to the same name.
+    """
+
+    def __init__(self) -> None:
+        self._next: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def name(self, task_name: str) -> str:
+        with self._lock:
+            number = self._next[task_name]
+            self._next[task_name] += 1
+        return f"{task_name}-{number}"
+
+
+def flow_graph(submissions: Iterable[Submission]) -> TaskGraph:
+    """The graph of these submissions; what they take from tasks outside is left out.
+
+    An output that a task takes is an edge of the output's size; a task whose end is only waited
+    for, an edge of 0 bytes.
+    """
+    members = list(submissions)
+    builder = TaskGraph.build()
+    names = {
+        builder.task(
+            member.name,
+            kind=member.kind,
+            resources=member.annotations.get("resources") or {},
+            eligible=_eligible(member),
+        )
+        for member in members
+    }
+    for member in members:
+        taken = dict.fromkeys(member.after)
+        for producer in taken:
+            if producer in names:
+                builder.edge(producer, member.name)
+        for earlier in dict.fromkeys(member.waits_for):
+            if earlier in names and earlier not in taken:
+                builder.edge(earlier, member.name, nbytes=0.0)
+    return builder.done()
+
+
+def _eligible(submission: Submission) -> list[str] | None:
+    workers = submission.annotations.get("workers")
+    if not workers or submission.annotations.get("allow_other_workers"):
+        return None
+    return [str(workers)] if isinstance(workers, str | int) else [str(each) for each in workers]
+
+
+def slots(schedule: Schedule, submissions: Iterable[Submission]) -> dict[str, Slot]:
+    """Where each submission goes, and in which order, as the schedule says; by key."""
+    key_of = {submission.name: submission.key for submission in submissions}
+    answer: dict[str, Slot] = {}
+    for rank, row in enumerate(np.argsort(schedule.start, kind="stable").tolist()):
+        key = key_of.get(schedule.task_names[schedule.task[row]])
+        if key is not None:
+            worker = schedule.worker_names[schedule.worker[row]]
+            answer[key] = Slot(worker, rank, int(schedule.mode[row]))
+    return answer

@@ -1,0 +1,74 @@
+"""FlowRunInfo: which flow run this is, kept for threads and moments outside its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import Context, copy_context
+from dataclasses import dataclass
+from logging import Logger, LoggerAdapter
+from typing import Any, ParamSpec, TypeVar
+from uuid import uuid4
+
+from prefect.context import FlowRunContext
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_logger, get_run_logger
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRunInfo:
+    """A flow run as seen from inside when it was made.
+
+    Attributes:
+        flow: name of the flow.
+        run_id: that of the flow run, 32 hexadecimal digits; a fresh one when it runs again.
+        context: the context variables inside the flow.
+        logger: the flow run's own.
+        flow_run: Prefect's record of it, or None outside of a flow.
+    """
+
+    flow: str
+    run_id: str
+    context: Context
+    logger: Logger | LoggerAdapter[Any]
+    flow_run: Any = None
+
+    @staticmethod
+    def current() -> FlowRunInfo:
+        """The flow run that calls."""
+        found = FlowRunContext.get()
+        flow_run = found.flow_run if found is not None else None
+        again = flow_run is None or (flow_run.run_count or 0) > 1
+        return FlowRunInfo(
+            flow=found.flow.name if found is not None and found.flow is not None else "flow",
+            run_id=uuid4().hex if again or flow_run is None else flow_run.id.hex,
+            context=copy_context(),
+            logger=_logger(),
+            flow_run=flow_run,
+        )
+
+    def inside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the function returns inside the flow's context; callable from any thread."""
+        return self.context.copy().run(function, *args, **kwargs)
+
+    @property
+    def status(self) -> str:
+        """``ok``, ``failed`` or ``cancelled``, by the state that the flow run has now."""
+        state = getattr(self.flow_run, "state", None)
+        if state is None or state.is_completed() or state.is_running():
+            return "ok"
+        # A flow that is to be tried again is scheduled: this try failed.
+        return (
+            "failed"
+            if state.is_failed() or state.is_crashed() or state.is_scheduled()
+            else ("cancelled")
+        )
+
+
+def _logger() -> Logger | LoggerAdapter[Any]:
+    try:
+        return get_run_logger()
+    except MissingContextError:
+        return get_logger(__name__)

@@ -1,0 +1,66 @@
+"""What runs on workers: Dask learns how large Prefect's results are, and how tasks ended.
+
+To Dask, the output of a Prefect task is a `State` of 80 bytes that is never an error. Here its real
+size is measured, and a state other than Completed is told to the scheduler. All of it is shipped by
+value: workers need Prefect, but nothing of this project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from orchestrator_core.execute.dask.on_workers import install_on_workers
+
+NAME = "orchestrator-prefect"
+"""Of the plugin on the workers, and of the topic of its events."""
+
+
+def install(client: Any) -> None:
+    """Install it on all workers of the client's cluster, also those that join later."""
+    install_on_workers(client, NAME, on_setup=measure_states(), on_output=tell_states(NAME))
+
+
+def fetch_states(client: Any, keys: Iterable[str]) -> Mapping[str, str]:
+    """Names of the states, other than Completed, in which these tasks ended, by key."""
+    wanted = set(keys)
+    events: Any = client.get_events(NAME) or ()
+    return {event["key"]: event["state"] for _, event in events if event["key"] in wanted}
+
+
+# Each is a function inside a function, because only such a one is always pickled by value.
+
+
+def measure_states() -> Callable[[Any], None]:
+    """For a worker's setup: `dask.sizeof` looks into states and result records."""
+
+    def setup(worker: Any) -> None:
+        import sys
+
+        sizeof = sys.modules["dask.sizeof"].sizeof
+
+        def register() -> None:
+            from prefect.client.schemas.objects import State
+            from prefect.results import ResultRecord  # type: ignore[attr-defined]
+
+            sizeof.register(State, lambda state: 1000 + sizeof(state.data))
+            sizeof.register(ResultRecord, lambda record: 1000 + sizeof(record.result))
+
+        # Prefect takes seconds to import, so it waits until the first of its objects is met.
+        if "prefect.results" in sys.modules:
+            register()
+        else:
+            sizeof.register_lazy("prefect", register)
+
+    return setup
+
+
+def tell_states(topic: str) -> Callable[[Any, str, Any], None]:
+    """For each finished task: an event, if it gave a state that is not Completed."""
+
+    def finished(worker: Any, key: str, value: Any) -> None:
+        name = getattr(value, "name", None)
+        if type(value).__name__ == "State" and isinstance(name, str) and name != "Completed":
+            worker.log_event(topic, {"key": key, "state": name})
+
+    return finished

@@ -1,0 +1,108 @@
+"""One Prefect server and one Dask cluster for the whole folder; nothing leaves this machine."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Prefect reads these when it is first imported.
+HOME = tempfile.mkdtemp(prefix="prefect-home-")
+atexit.register(shutil.rmtree, HOME, ignore_errors=True)
+os.environ.update(
+    PREFECT_HOME=HOME,
+    DO_NOT_TRACK="1",
+    PREFECT_SERVER_ANALYTICS_ENABLED="false",
+    PREFECT_LOGGING_LEVEL="ERROR",
+    PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED="false",
+)
+
+from orchestrator_core.execute.advice import Advice  # noqa: E402
+from orchestrator_core.execute.record import PlanRecord, RunRecord  # noqa: E402
+from orchestrator_core.graph.cluster import Cluster  # noqa: E402
+from orchestrator_core.graph.task_graph import TaskGraph  # noqa: E402
+from orchestrator_core.plan.schedule import Assignment, Schedule  # noqa: E402
+
+FOLDER = Path(__file__).parent
+
+# Prefect's clients and the event loops behind asynchronous flows leave closing to the garbage
+# collector: "unclosed <socket.socket ...>", "unclosed event loop <...>".
+LEFT_OPEN = "ignore:unclosed:ResourceWarning"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings(LEFT_OPEN))
+
+
+class Advisor:
+    """Plans every task onto one worker, once it has seen a run; remembers what it was told."""
+
+    def __init__(self, worker: str = "0") -> None:
+        self.worker = worker
+        self.asked: list[TaskGraph] = []
+        self.runs: list[RunRecord] = []
+        self.closed = False
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        self.asked.append(graph)
+        if not self.runs:
+            return Advice(None, "first run: observed", "g", "c")
+        rows = [
+            Assignment(name, self.worker, float(i), float(i + 1))
+            for i, name in enumerate(graph.names)
+        ]
+        plan = PlanRecord(
+            schedule=Schedule(rows),
+            predicted=float(len(rows)),
+            lower_bound=float(len(rows)) / 2,
+            bound_method="area",
+            planner="fake",
+            cache="miss",
+            adopted=True,
+            reason="planned for a test",
+        )
+        return Advice(plan, plan.reason, "g", "c")
+
+    def record(self, run: RunRecord) -> None:
+        self.runs.append(run)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def advisor() -> Advisor:
+    return Advisor()
+
+
+@pytest.fixture(scope="session")
+def prefect_server() -> Iterator[None]:
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=120):
+        yield
+
+
+@pytest.fixture(scope="session")
+def cluster(prefect_server: None) -> Iterator[Any]:
+    """Two workers, named 0 and 1, in this process; the plugin there never plans by itself."""
+    from distributed import Client, LocalCluster
+
+    from orchestrator_core.execute.dask.client import ensure_plugin
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        ensure_plugin(client, advisor=Advisor())
+        yield made

@@ -1,0 +1,132 @@
+"""`@optimized_flow` in the place of `@flow`."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from typing import Any
+
+import pytest
+from prefect import flow
+from prefect.flows import Flow
+from prefect.task_runners import ThreadPoolTaskRunner
+from prefect_dask import DaskTaskRunner
+
+from orchestrator_core.errors import InvalidInput
+from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
+
+ARGUMENTS: dict[str, Any] = {
+    "name": "another name",
+    "version": "7",
+    "flow_run_name": "run-{x}",
+    "retries": 2,
+    "retry_delay_seconds": 3,
+    "task_runner": DaskTaskRunner(address="tcp://nowhere:1"),
+    "description": "what it does",
+    "timeout_seconds": 60,
+    "validate_parameters": False,
+    "persist_result": True,
+    "result_storage": None,
+    "result_serializer": "json",
+    "cache_result_in_memory": False,
+    "log_prints": True,
+    "on_completion": [print],
+    "on_failure": [print],
+    "on_cancellation": [print],
+    "on_crashed": [print],
+    "on_running": [print],
+}
+
+
+def body(x: int = 1) -> int:
+    """What it does, in its own words."""
+    return x
+
+
+def parameters_of_flow() -> list[str]:
+    signature = inspect.signature(type(flow).__call__)
+    return [name for name, each in signature.parameters.items() if each.kind is each.KEYWORD_ONLY]
+
+
+def test_the_table_below_has_every_argument_of_flow() -> None:
+    assert set(parameters_of_flow()) == set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("name", [name for name in ARGUMENTS if name != "task_runner"])
+def test_an_argument_means_what_it_means_to_flow(name: str) -> None:
+    stock, ours = (
+        vars(decorate(**{name: ARGUMENTS[name]})(body)) for decorate in (flow, optimized_flow)
+    )
+    assert stock.keys() == ours.keys()
+    differing = {key for key in stock if stock[key] is not ours[key] and stock[key] != ours[key]}
+    assert differing == {"task_runner"}
+
+
+def test_without_arguments_and_with_none() -> None:
+    for made in (optimized_flow(body), optimized_flow()(body)):
+        assert type(made) is Flow
+        assert made.name == "body"
+        assert made.description == "What it does, in its own words."
+        assert isinstance(made.task_runner, OptimizedTaskRunner)
+
+
+def test_an_asynchronous_function_makes_an_asynchronous_flow() -> None:
+    @optimized_flow(name="later")
+    async def later() -> int:
+        return 1
+
+    assert later.isasync
+
+
+def test_methods_can_be_flows() -> None:
+    class Pipeline:
+        @optimized_flow
+        def run(self, x: int) -> int:
+            return x
+
+    assert isinstance(Pipeline.run, Flow)
+
+
+def test_the_cluster_and_the_options_reach_the_runner() -> None:
+    made = optimized_flow(address="tcp://a:1", store="x.db", mode="observe", report=False)(body)
+    assert made.task_runner == OptimizedTaskRunner(
+        address="tcp://a:1", store="x.db", mode="observe", report=False
+    )
+
+
+def test_a_dask_task_runner_gives_its_cluster() -> None:
+    given = DaskTaskRunner(cluster_kwargs={"n_workers": 3}, adapt_kwargs={"maximum": 5})
+    made = optimized_flow(task_runner=given, store="x.db")(body)
+    assert made.task_runner == OptimizedTaskRunner(
+        cluster_kwargs={"n_workers": 3}, adapt_kwargs={"maximum": 5}, store="x.db"
+    )
+    assert isinstance(optimized_flow(task_runner=DaskTaskRunner)(body).task_runner, DaskTaskRunner)
+
+
+def test_an_optimized_task_runner_is_taken_as_it_is() -> None:
+    given = OptimizedTaskRunner(store="x.db")
+    assert optimized_flow(task_runner=given)(body).task_runner is given
+
+
+def test_a_runner_without_dask_is_kept_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    given = ThreadPoolTaskRunner(max_workers=2)
+    logger = logging.getLogger("prefect.orchestrator_prefect.decorator")
+    logger.addHandler(caplog.handler)
+    logger.setLevel(logging.WARNING)
+    try:
+        made = optimized_flow(task_runner=given)(body)
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert made.task_runner is given
+    assert "ThreadPoolTaskRunner; only tasks on Dask can be planned" in caplog.text
+
+
+def test_contradictions_and_unknown_arguments_are_refused() -> None:
+    with pytest.raises(TypeError, match="both `task_runner` and `address`"):
+        optimized_flow(task_runner=DaskTaskRunner(), address="tcp://a:1")
+    with pytest.raises(ValueError, match="Cannot specify `address` and"):
+        optimized_flow(address="tcp://a:1", cluster_kwargs={"n_workers": 1})
+    with pytest.raises(InvalidInput, match="'fast' is no mode; choose one of"):
+        optimized_flow(mode="fast")  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="spelling"):
+        optimized_flow(spelling="wrong")(body)

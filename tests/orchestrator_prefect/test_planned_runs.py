@@ -1,0 +1,367 @@
+"""Runs are watched, planned, carried out so, and written down; failures cost the plan only."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import dask
+import pytest
+from prefect import flow, task
+from prefect.cache_policies import INPUTS
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+from prefect_dask.task_runners import PrefectDaskFuture
+
+from orchestrator_core.errors import InvalidCluster
+from orchestrator_core.execute.record import RunRecord
+from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
+from orchestrator_prefect.futures import PlannedFuture
+from orchestrator_prefect.link import DaskLink
+
+from .conftest import Advisor
+
+
+@task
+def load(size: int) -> bytes:
+    return b"x" * size
+
+
+@task
+def join(*parts: bytes) -> int:
+    return sum(len(part) for part in parts)
+
+
+@task
+def fails() -> None:
+    raise ValueError("wrong")
+
+
+@task(cache_policy=INPUTS, persist_result=True)
+def remembered(x: int) -> int:
+    return x
+
+
+def pipeline() -> int:
+    return join.submit(*[load.submit(1_000_000) for _ in range(3)], load.submit(10)).result()
+
+
+def run_with(
+    cluster: Any, advisor: Advisor, body: Any = pipeline, times: int = 1, **options: Any
+) -> list[RunRecord]:
+    options = {"report": False, **options}
+    made = flow(task_runner=OptimizedTaskRunner(cluster=cluster, advisor=advisor, **options))(body)
+    for _ in range(times):
+        made()
+    return advisor.runs
+
+
+@pytest.fixture
+def said() -> Iterator[list[logging.LogRecord]]:
+    """What the flow runs' logger says, from INFO on."""
+    records: list[logging.LogRecord] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record)
+
+    logger, listener = logging.getLogger("prefect.flow_runs"), Listener()
+    level = logger.level
+    logger.addHandler(listener)
+    logger.setLevel(logging.INFO)
+    yield records
+    logger.removeHandler(listener)
+    logger.setLevel(level)
+
+
+def warnings_in(said: list[logging.LogRecord]) -> list[str]:
+    return [record.getMessage() for record in said if record.levelno >= logging.WARNING]
+
+
+def test_a_run_is_written_down(cluster: Any, advisor: Advisor) -> None:
+    (run,) = run_with(cluster, advisor)
+    assert run.flow == "pipeline"
+    assert (run.mode, run.status, run.plan) == ("observed", "ok", None)
+    assert run.reason == "first run: observed"
+    assert len(run.run_id) == 32
+    assert run.graph.names == ("load-0", "load-1", "load-2", "load-3", "join-0")
+    assert [(e.producer, e.consumer) for e in run.graph.edges()] == [
+        (f"load-{i}", "join-0") for i in range(4)
+    ]
+    assert run.graph.kind(0) == load.task_key
+    assert {worker.name for worker in run.cluster.workers} == {"0", "1"}
+    assert {record.task for record in run.tasks} == set(run.graph.names)
+    assert all(0 < record.seconds <= run.seconds for record in run.tasks)
+    last = run.tasks[-1]
+    assert last.task == "join-0"
+    # Dask brings the workers' clocks into line to a few milliseconds.
+    assert all(record.end <= last.start + 0.05 for record in run.tasks[:-1])
+
+
+def test_dask_learns_how_large_the_results_are(cluster: Any, advisor: Advisor) -> None:
+    (run,) = run_with(cluster, advisor)
+    sizes = {record.task: record.nbytes for record in run.tasks}
+    assert 1_000_000 < sizes["load-0"] < 1_010_000
+    assert sizes["load-3"] < 10_000
+
+
+def test_the_second_run_goes_where_the_plan_says(cluster: Any) -> None:
+    for worker in ("0", "1"):
+        advisor = Advisor(worker)
+        first, second = run_with(cluster, advisor, times=2)
+        assert first.plan is None
+        assert second.mode == "planned"
+        assert second.plan is not None
+        assert second.plan.adopted
+        assert {record.worker for record in second.tasks} == {worker}
+        assert second.graph == first.graph, "names must be the same from run to run"
+
+
+def test_a_result_in_between_makes_two_epochs_and_one_promise(
+    cluster: Any, advisor: Advisor
+) -> None:
+    def body() -> int:
+        first = load.submit(10)
+        number = len(first.result())
+        return join.submit(first, load.submit(number)).result()
+
+    _, run = run_with(cluster, advisor, body, times=2)
+    assert [graph.names for graph in advisor.asked[2:]] == [("load-0",), ("load-1", "join-0")]
+    assert run.graph.names == ("load-0", "load-1", "join-0")
+    assert ("load-0", "join-0") in {(e.producer, e.consumer) for e in run.graph.edges()}
+    assert run.plan is not None
+    assert len(run.plan.schedule) == 3
+
+
+def test_annotations_are_constraints_of_the_graph(cluster: Any, advisor: Advisor) -> None:
+    def body() -> None:
+        with dask.annotate(workers=[1]):
+            placed = load.submit(1)
+        with dask.annotate(workers=[1], allow_other_workers=True):
+            anywhere = load.submit(1)
+        placed.wait()
+        anywhere.wait()
+
+    (run,) = run_with(cluster, advisor, body)
+    assert run.graph.task("load-0").eligible == ("1",)
+    assert run.graph.task("load-1").eligible is None
+    assert {record.worker for record in run.tasks if record.task == "load-0"} == {"1"}
+
+
+def test_a_cluster_without_workers_is_no_failure(
+    cluster: Any,
+    advisor: Advisor,
+    said: list[logging.LogRecord],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = DaskLink.cluster
+    answers = iter([InvalidCluster("no worker runs")])
+
+    def none_at_first(link: DaskLink) -> Any:
+        for nothing in answers:
+            raise nothing
+        return found(link)
+
+    monkeypatch.setattr(DaskLink, "cluster", none_at_first)
+
+    def body() -> int:
+        load.submit(1).wait()
+        return pipeline()
+
+    (run,) = run_with(cluster, advisor, body)
+    assert warnings_in(said) == []
+    assert len(run.tasks) == 6
+    assert len(advisor.asked) == 1
+
+
+def test_a_state_passed_on_orders_two_tasks(cluster: Any, advisor: Advisor) -> None:
+    def body() -> int:
+        state: Any = load.submit(1000, return_state=True)
+        return join.submit(state).result()
+
+    (run,) = run_with(cluster, advisor, body)
+    (edge,) = run.graph.edges()
+    assert (edge.producer, edge.consumer, edge.nbytes) == ("load-0", "join-0", 0.0)
+
+
+def test_cached_and_failed_tasks_are_marked_even_if_nobody_asked(
+    cluster: Any, advisor: Advisor
+) -> None:
+    def body() -> None:
+        remembered.submit(1).wait()
+        again = remembered.submit(1)
+        broken = fails.submit()
+        join.submit(load.submit(1), wait_for=[again]).wait()
+        broken.wait()
+        join.submit(load.submit(1)).wait()
+
+    (run,) = run_with(cluster, advisor, body)
+    status = {record.task: record.status for record in run.tasks}
+    assert status["remembered-0"] in ("ok", "cached")
+    assert status["remembered-1"] == "cached"
+    assert status["fails-0"] == "failed"
+    assert status["join-1"] == "ok"
+
+
+def test_a_flow_that_fails_is_recorded_as_failed(cluster: Any, advisor: Advisor) -> None:
+    def body() -> None:
+        load.submit(1).wait()
+        fails.submit().result()
+
+    with pytest.raises(ValueError, match="wrong"):
+        run_with(cluster, advisor, body)
+    assert [run.status for run in advisor.runs] == ["failed"]
+
+
+def test_plan_and_outcome_are_artifacts_of_the_flow_run(cluster: Any) -> None:
+    advisor = Advisor()
+    made = optimized_flow(
+        task_runner=OptimizedTaskRunner(cluster=cluster, advisor=advisor), name="Two_Artifacts"
+    )(pipeline)
+    for _ in range(2):
+        made()
+    found = {}
+    with get_client(sync_client=True) as client:
+        for what in ("plan", "outcome"):
+            key = f"orchestrator-{what}-two-artifacts"
+            found[what] = client.read_artifacts(
+                artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[key]))
+            )
+    assert (len(found["plan"]), len(found["outcome"])) == (1, 2)
+    assert "| proven bound | 2.5 s (area) |" in str(found["plan"][0].data)
+    planned_run = advisor.runs[1].run_id
+    assert found["plan"][0].flow_run_id is not None
+    assert found["plan"][0].flow_run_id.hex == planned_run
+
+
+def test_one_line_says_what_was_forecast_and_what_happened(
+    cluster: Any, advisor: Advisor, said: list[logging.LogRecord]
+) -> None:
+    run_with(cluster, advisor, times=2)
+    lines = [r.getMessage() for r in said if r.getMessage().startswith("5 tasks on 2 workers")]
+    assert len(lines) == 2
+    assert lines[1].endswith("forecast 5 s, proven bound 2.5 s at the durations expected")
+    assert warnings_in(said) == []
+
+
+class Broken(Advisor):
+    """Fails at one method."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        setattr(self, method, self.fail)
+
+    def fail(self, *arguments: Any) -> Any:
+        raise OSError("the disk is full")
+
+
+@pytest.mark.parametrize("method", ["advise", "record"])
+def test_a_broken_advisor_costs_one_warning(
+    cluster: Any, said: list[logging.LogRecord], method: str
+) -> None:
+    made = flow(
+        task_runner=OptimizedTaskRunner(cluster=cluster, advisor=Broken(method), report=False)
+    )(pipeline)
+    assert made() == 3_000_010
+    (warning,) = warnings_in(said)
+    assert "OSError: the disk is full" in warning
+
+
+def test_a_broken_store_costs_one_warning(
+    cluster: Any, said: list[logging.LogRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_store(store: str | None) -> Any:
+        raise OSError("no such database")
+
+    monkeypatch.setattr("orchestrator_prefect.task_runner._orchestrator", no_store)
+    made = flow(task_runner=OptimizedTaskRunner(cluster=cluster, report=False))(pipeline)
+    assert made() == 3_000_010
+    (warning,) = warnings_in(said)
+    assert "OSError: no such database" in warning
+
+
+@pytest.mark.parametrize("method", ["__init__", "mode", "cluster", "begin", "records", "end"])
+def test_a_broken_scheduler_side_costs_one_warning(
+    cluster: Any,
+    advisor: Advisor,
+    said: list[logging.LogRecord],
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+) -> None:
+    def broken(*arguments: Any, **options: Any) -> Any:
+        raise OSError("no answer")
+
+    monkeypatch.setattr(DaskLink, method, broken)
+
+    def body() -> int:
+        load.submit(1).wait()
+        return pipeline()
+
+    made = flow(task_runner=OptimizedTaskRunner(cluster=cluster, advisor=advisor, report=False))(
+        body
+    )
+    assert made() == 3_000_010
+    (warning,) = warnings_in(said)
+    assert "OSError: no answer" in warning
+
+
+def test_a_broken_server_costs_the_artifact_only(
+    cluster: Any,
+    advisor: Advisor,
+    said: list[logging.LogRecord],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*arguments: Any) -> None:
+        raise OSError("no server")
+
+    monkeypatch.setattr("orchestrator_prefect.artifacts.publish", broken)
+    runs = run_with(cluster, advisor, times=2, report=True)
+    assert len(runs) == 2
+    assert len(warnings_in(said)) == 2, "one for each run"
+
+
+@pytest.mark.parametrize("how", ["argument", "environment"])
+def test_off_means_plain_prefect_dask(
+    cluster: Any, advisor: Advisor, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    seen: list[Any] = []
+
+    def body() -> None:
+        seen.append(load.submit(1))
+        seen[0].wait()
+
+    if how == "environment":
+        monkeypatch.setenv("ORCHESTRATOR_MODE", "off")
+    run_with(cluster, advisor, body, mode="off" if how == "argument" else "auto")
+    assert type(seen[0]) is PrefectDaskFuture
+    assert advisor.asked == advisor.runs == []
+
+
+def test_observing_records_without_asking(cluster: Any, advisor: Advisor) -> None:
+    (run,) = run_with(cluster, advisor, mode="observe")
+    assert advisor.asked == []
+    assert len(run.tasks) == 5
+
+
+def test_futures_of_one_task_run_are_equal_and_travel_as_plain_ones(
+    cluster: Any, advisor: Advisor
+) -> None:
+    seen: list[Any] = []
+
+    def body() -> None:
+        seen.extend(load.submit(1) for _ in range(2))
+        assert [type(future) for future in seen] == [PlannedFuture] * 2
+        assert seen[0] == seen[0]
+        assert seen[0] != seen[1]
+        assert len({*seen, *seen}) == 2
+        assert seen[0] != "a future"
+        assert seen[0].__reduce__()[0] is PrefectDaskFuture
+        seen[0].wait()
+
+    run_with(cluster, advisor, body)
+
+
+def test_an_advisor_that_was_handed_in_stays_open(cluster: Any, advisor: Advisor) -> None:
+    run_with(cluster, advisor)
+    assert not advisor.closed
