@@ -5,9 +5,9 @@
 
 The workflow is the recorded execution of an agroecosystem model (67 tasks, see data/README.md).
 Each task sleeps for as long as the recorded one ran, scaled down, divided by the speed of the
-worker that it meets; its result has the recorded file's size. The four workers have the emulated
-speeds 4 : 2 : 1 : 1. Everything else is real: a Prefect server, a Dask cluster of four processes,
-the flow, the submissions, the transfers, the plan.
+worker that it meets; its result has the recorded files' size, scaled down. The four workers have
+the emulated speeds 4 : 2 : 1 : 1. Everything else is real: a Prefect server, a Dask cluster of four
+processes, the flow, the submissions, the transfers, the plan.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from support.prefect_server import prefect_server
 TRACE = Path(__file__).resolve().parent / "data" / "cycles-chameleon-1l-1c-9p-001.json.gz"
 SPEEDS = {"fast": 4.0, "medium": 2.0, "slow-1": 1.0, "slow-2": 1.0}
 TIME_SCALE = 0.1
+BYTE_SCALE = 0.01
 
 
 def main() -> int:
@@ -96,7 +97,7 @@ def _three_runs(folder: Path, time_scale: float) -> dict[str, Any]:
     _say(f"workflow  {len(graph)} tasks, {graph.n_edges} edges, {_hours(graph, time_scale)}")
     with _workers() as address:
         _say("workers   four, with emulated speeds 4 : 2 : 1 : 1")
-        body = replay_flow(graph, time_scale)
+        body = replay_flow(graph, time_scale, BYTE_SCALE)
         stock = flow(body, name="agroecosystem", task_runner=DaskTaskRunner(address=address))
         ours = optimized_flow(body, name="agroecosystem", address=address, store=store)
         stock_s = _timed(stock)

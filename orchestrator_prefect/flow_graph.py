@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,15 @@ class Occurrences:
             number = self._next[task_name]
             self._next[task_name] += 1
         return f"{task_name}-{number}"
+
+
+def kind_of(task: Any) -> str:
+    """What durations are learned about: the function, and the task's own name if it was given one.
+
+    One function under several names (`with_options(name=...)`) is several kinds of work.
+    """
+    function = getattr(task.fn, "__name__", task.name)
+    return str(task.task_key if task.name == function else f"{task.task_key}:{task.name}")
 
 
 def flow_graph(submissions: Iterable[Submission]) -> TaskGraph:

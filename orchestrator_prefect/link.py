@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from orchestrator_core.execute.advice import NoAdvisor
 from orchestrator_core.execute.directives import Slot
 from orchestrator_core.execute.record import TaskRecord
 from orchestrator_core.graph.cluster import Cluster
@@ -61,7 +62,8 @@ class DaskLink:
         from orchestrator_prefect.worker_side import install
 
         self._client, self._scheduler = client, scheduler
-        scheduler.ensure_plugin(client, **options)
+        # The flow's process plans and remembers; the scheduler need not load what it takes.
+        scheduler.ensure_plugin(client, advisor=NoAdvisor(), **options)
         install(client)
 
     def mode(self) -> str:

@@ -18,7 +18,7 @@ from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_prefect import artifacts
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
 from orchestrator_prefect.epoch import Batch, EpochBuffer, Submission
-from orchestrator_prefect.flow_graph import Occurrences, flow_graph, slots
+from orchestrator_prefect.flow_graph import Occurrences, flow_graph, kind_of, slots
 from orchestrator_prefect.flow_run import FlowRunInfo
 from orchestrator_prefect.link import Link
 from orchestrator_prefect.promise import Epoch
@@ -70,7 +70,7 @@ class FlowSession:
         """Within it, the client submits this task under the key that is given."""
         submission = Submission(
             name=self._names.name(task.name),
-            kind=task.task_key,
+            kind=kind_of(task),
             key=f"{task.name}-{uuid4().hex}",
             after=tuple(after),
             waits_for=tuple(waits_for),

@@ -84,7 +84,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
         self.store, self.mode, self.report, self.advisor = store, mode, report, advisor
         # Upstream's own attribute also takes a cluster that was made for one run.
         self._given_cluster = cluster
-        self._connect: Callable[[Any], Link] = partial(DaskLink, mode=mode, store=store)
+        self._connect: Callable[[Any], Link] = partial(DaskLink, mode=mode)
         self._settings = SerializedOnce()
         self._session: FlowSession | None = None
         self._opening = Lock()

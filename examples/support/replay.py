@@ -12,21 +12,22 @@ from prefect import task
 from orchestrator_core import TaskGraph
 
 
-def replay_flow(graph: TaskGraph, time_scale: float) -> Callable[[], None]:
-    """The body of a flow that submits every task of `graph` with its recorded time and size.
+def replay_flow(graph: TaskGraph, time_scale: float, byte_scale: float) -> Callable[[], None]:
+    """The body of a flow that submits every task of `graph` with its recorded time and size,
+    scaled.
 
     It knows nothing of planning: give it to `prefect.flow` or to `optimized_flow`.
     """
     steps = {kind: task(_step, name=kind) for kind in graph.kinds}
     seconds = (graph.mode_seconds[graph.mode_ptr[:-1]] * time_scale).tolist()
 
+    nbytes = (graph.output_bytes * byte_scale).astype(int).tolist()
+
     def body() -> None:
         futures: dict[int, Any] = {}
         for place in graph.topological.tolist():
             inputs = [futures[producer] for producer in graph.predecessors(place).tolist()]
-            futures[place] = steps[graph.kind(place)].submit(
-                seconds[place], int(graph.output_bytes[place]), inputs
-            )
+            futures[place] = steps[graph.kind(place)].submit(seconds[place], nbytes[place], inputs)
         for future in futures.values():
             future.wait()
 

@@ -53,3 +53,16 @@ class Advisor(Protocol):
     def close(self) -> None:
         """Write what is still to be written, and stop."""
         ...
+
+
+class NoAdvisor:
+    """Plans nothing and remembers nothing: for a scheduler that is told what to do by others."""
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        return Advice(None, "no advisor here")
+
+    def record(self, run: RunRecord) -> None:
+        return None
+
+    def close(self) -> None:
+        return None

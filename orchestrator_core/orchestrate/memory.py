@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Collection, Iterable
 
-from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Worker
 from orchestrator_core.learn.estimator import fit
 from orchestrator_core.learn.history_costs import HistoryCosts
-from orchestrator_core.orchestrate.keys import Keys
-from orchestrator_core.plan.bounds import Bound, lower_bound
-from orchestrator_core.plan.canonical import from_canonical, to_canonical
-from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.result import PlanResult
-from orchestrator_core.plan.retime import retime
 from orchestrator_core.store.base import ScheduleKey, Store, StoredSchedule
 from orchestrator_core.store.safe import SafeStore
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_core.store.writer import BackgroundWriter
-
-log = logging.getLogger("orchestrator")
 
 CLOSING_SECONDS = 10.0
 """How long `close` waits for writes that are under way."""
@@ -59,11 +47,14 @@ class Memory:
         self._fitted: dict[tuple[frozenset[str], Speeds], HistoryCosts] = {}
         self._schedules: dict[ScheduleKey, StoredSchedule] = {}
 
-    def refresh(self) -> None:
-        """Load the past; asks the database, so never call it on an event loop."""
-        for cluster in self._store.clusters(limit=1):
-            self._learned = self._fit(self._store.kinds(), _speeds(cluster.workers))
-        self._schedules = {stored.key: stored for stored in self._store.schedules(limit=REMEMBERED)}
+    def refresh(self) -> bool:
+        """Load the past; returns whether there is any. Waits for the database."""
+        clusters = self._store.clusters(limit=1)
+        if clusters and self._in_memory:
+            self._learned = self._fit(self._store.kinds(), _speeds(clusters[0].workers))
+            stored = self._store.schedules(limit=REMEMBERED)
+            self._schedules = {schedule.key: schedule for schedule in stored}
+        return bool(clusters)
 
     def costs(self, kinds: Collection[str], workers: Iterable[Worker]) -> HistoryCosts:
         """What earlier runs taught about these kinds, for workers like these."""
@@ -77,54 +68,12 @@ class Memory:
     def _fit(self, kinds: Collection[str], speeds: Speeds) -> HistoryCosts:
         return fit(self._store.observations(kinds), dict(speeds))
 
-    def recall(self, instance: Instance, keys: Keys) -> PlanResult | None:
-        """The stored schedule for `instance`, if there is one that still holds.
+    def find(self, key: ScheduleKey) -> StoredSchedule | None:
+        """The stored schedule of this key."""
+        return self._schedules.get(key) if self._in_memory else self._store.find(key)
 
-        Under the very prices that it was made for it is taken as it is, with its bound; under
-        others its places and order are kept, and times and bound are made anew.
-        """
-        begun = time.perf_counter()
-        key = keys.priced(instance)
-        stored = self._schedules.get(key) if self._in_memory else self._store.find(key)
-        if stored is None:
-            return None
-        same = stored.prices == keys.prices(instance)
-        try:
-            schedule = from_canonical(
-                stored.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
-            )
-            schedule = schedule if same else retime(instance, schedule)
-            check_schedule(instance, schedule)
-        except OrchestratorError as error:
-            log.info("a stored schedule no longer fits and is not used: %s", error)
-            return None
-        proven = Bound(stored.lower_bound, stored.bound_method) if same else lower_bound(instance)
-        return PlanResult(
-            schedule=schedule,
-            lower_bound=proven.seconds,
-            bound_method=proven.method,
-            planner=stored.planner,
-            reason=f"stored: {stored.planner} made it for an earlier run of this graph",
-            seconds=time.perf_counter() - begun,
-        )
-
-    def keep(self, instance: Instance, result: PlanResult, keys: Keys, flow: str) -> None:
+    def keep(self, stored: StoredSchedule) -> None:
         """Store a schedule, in the background."""
-        now = time.time()
-        stored = StoredSchedule(
-            key=keys.priced(instance),
-            prices=keys.prices(instance),
-            schedule=to_canonical(
-                result.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
-            ),
-            makespan=result.makespan,
-            lower_bound=result.lower_bound,
-            bound_method=result.bound_method,
-            planner=result.planner,
-            created_at=now,
-            used_at=now,
-            flow=flow,
-        )
         if self._in_memory and len(self._schedules) < REMEMBERED:
             self._schedules[stored.key] = stored
         self._writer.submit(lambda: self._store.put(stored))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,14 +14,10 @@ from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
-from orchestrator_core.orchestrate.adopt import judge
 from orchestrator_core.orchestrate.forecast import Forecast, price
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.portfolio import HINT
-from orchestrator_core.plan.portfolio import plan as make_plan
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.store.base import Store
 
@@ -92,11 +87,13 @@ class Orchestrator:
         self._memory.close()
 
     def warm_up(self) -> None:
-        """Load what planning needs (compiled code, the past), so that `advise` is quick."""
+        """Load the past, and if there is one, what planning needs: `advise` is quick then."""
+        if self.mode in ("observe", "off") or not self._memory.refresh():
+            return
+        from orchestrator_core.orchestrate import adopt, schedules  # noqa: F401
         from orchestrator_core.plan.warm import warm_up
 
         warm_up()
-        self._memory.refresh()
 
     def forecast(self, graph: TaskGraph, cluster: Cluster, flow: str = "") -> Forecast:
         """Price and plan `graph` without running it; the schedule is stored for the next run.
@@ -143,17 +140,16 @@ class Orchestrator:
         Raises:
             OrchestratorError: if no plan is possible.
         """
+        from orchestrator_core.orchestrate.schedules import keep, make, recall
+
         keys = Keys.of(instance.graph, instance.cluster)
-        stored = None if planners else self._memory.recall(instance, keys)
+        stored = None if planners else recall(self._memory, instance, keys)
         if stored is not None and budget is None:
             return stored, "hit"
         limits = budget or self.budget or _share(instance)
-        hint = None if stored is None else stored.schedule
-        result = make_plan(instance, limits, planners or self.planners, hint=hint)
-        if stored is not None and result.planner == HINT:
-            result = replace(result, planner=stored.planner)
-        self._memory.keep(instance, result, keys, flow)
-        return result, "hit" if result.schedule == hint else "miss"
+        result, cache = make(instance, limits, planners or self.planners, stored)
+        keep(self._memory, instance, result, keys, flow)
+        return result, cache
 
     def _decide(
         self, graph: TaskGraph, cluster: Cluster, flow: str
@@ -164,6 +160,8 @@ class Orchestrator:
             and np.isnan(graph.mode_seconds).any()
         ):
             return None, FIRST_RUN
+        from orchestrator_core.orchestrate.adopt import judge
+
         forecast = self.forecast(graph, cluster, flow)
         pessimistic = self.price(graph, cluster, PESSIMISTIC)
         result = forecast.result
@@ -184,6 +182,9 @@ class Orchestrator:
 
 
 def _share(instance: Instance) -> Budget:
+    """Planning may take a small part of the run, and a few seconds at most."""
+    from orchestrator_core.plan.bounds import lower_bound
+
     return Budget(seconds=min(5.0, PLANNING_SHARE * lower_bound(instance).seconds))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from prefect import task
+
 from orchestrator_core.execute.directives import Slot
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from orchestrator_prefect.epoch import Submission
-from orchestrator_prefect.flow_graph import Occurrences, flow_graph, slots
+from orchestrator_prefect.flow_graph import Occurrences, flow_graph, kind_of, slots
 
 
 def test_names_count_the_submissions_of_each_task_and_never_collide() -> None:
@@ -64,3 +66,12 @@ def test_ranks_follow_the_starts_and_tasks_of_other_epochs_are_left_out() -> Non
     )
     batch = [Submission("early-0", "e", "ke"), Submission("late-0", "l", "kl")]
     assert slots(schedule, batch) == {"ke": Slot("w0", 0, 0), "kl": Slot("w1", 2, 1)}
+
+
+def test_a_function_under_a_name_of_its_own_is_a_kind_of_its_own():
+    @task
+    def train(model):
+        return model
+
+    assert kind_of(train) == train.task_key
+    assert kind_of(train.with_options(name="train forest")) == f"{train.task_key}:train forest"

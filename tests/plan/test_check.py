@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -50,6 +52,16 @@ def test_a_schedule_with_a_transfer_is_valid() -> None:
 
 def test_a_consumer_on_the_same_worker_needs_no_transfer() -> None:
     check_schedule(PAIR, Schedule([A, B_AT_HOME]))
+
+
+def test_the_verifier_knows_no_planner() -> None:
+    code = (
+        "import sys, orchestrator_core.plan.check\n"
+        "print(*[m for m in sys.modules if m.startswith('orchestrator_core.plan.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    known = {name.split(".")[2] for name in done.stdout.split()}
+    assert known == {"check", "checks", "schedule"}
 
 
 def test_the_order_of_rows_does_not_matter() -> None:

@@ -45,7 +45,7 @@ class Rows:
         return task_label(self.instance, int(self.task[row]), int(self.schedule.instance[row]))
 
     def name(self, row: int) -> str:
-        return self.instance.graph.names[self.task[row]]
+        return str(self.instance.graph.names[self.task[row]])
 
     def place(self, worker: int) -> str:
         """The worker's name, quoted."""

@@ -1,0 +1,100 @@
+"""Stored schedules: found again for a priced graph, or made and kept.
+
+Loads the compiled planners, so it is imported only when something is to be planned.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import OrchestratorError
+from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.plan.bounds import Bound, lower_bound
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.canonical import from_canonical, to_canonical
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.portfolio import HINT, plan
+from orchestrator_core.plan.result import PlanResult
+from orchestrator_core.plan.retime import retime
+from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.store.base import StoredSchedule
+
+log = logging.getLogger("orchestrator")
+
+
+def make(
+    instance: Instance,
+    budget: Budget,
+    planners: Sequence[str] | None,
+    start: PlanResult | None,
+) -> tuple[PlanResult, str]:
+    """A new plan, begun from a stored one if there is one; ``hit`` if that was not bettered."""
+    result = plan(instance, budget, planners, hint=None if start is None else start.schedule)
+    if start is not None and result.planner == HINT:
+        return replace(result, planner=start.planner), "hit"
+    return result, "miss"
+
+
+def recall(memory: Memory, instance: Instance, keys: Keys) -> PlanResult | None:
+    """The stored schedule for `instance`, if there is one that still holds.
+
+    Under the very prices that it was made for it is taken as it is, with its bound; under others
+    its places and order are kept, and times and bound are made anew.
+    """
+    begun = time.perf_counter()
+    stored = memory.find(keys.priced(instance))
+    if stored is None:
+        return None
+    same = stored.prices == keys.prices(instance)
+    schedule = _fitted(stored, instance, keys, same)
+    if schedule is None:
+        return None
+    proven = Bound(stored.lower_bound, stored.bound_method) if same else lower_bound(instance)
+    return PlanResult(
+        schedule=schedule,
+        lower_bound=proven.seconds,
+        bound_method=proven.method,
+        planner=stored.planner,
+        reason=f"stored: {stored.planner} made it for an earlier run of this graph",
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _fitted(stored: StoredSchedule, instance: Instance, keys: Keys, same: bool) -> Schedule | None:
+    """The stored schedule with the names and times of `instance`; None if it breaks a rule."""
+    try:
+        schedule = from_canonical(
+            stored.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
+        )
+        schedule = schedule if same else retime(instance, schedule)
+        check_schedule(instance, schedule)
+    except OrchestratorError as error:
+        log.info("a stored schedule no longer fits and is not used: %s", error)
+        return None
+    return schedule
+
+
+def keep(memory: Memory, instance: Instance, result: PlanResult, keys: Keys, flow: str) -> None:
+    """Store a schedule, in the background."""
+    now = time.time()
+    memory.keep(
+        StoredSchedule(
+            key=keys.priced(instance),
+            prices=keys.prices(instance),
+            schedule=to_canonical(
+                result.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
+            ),
+            makespan=result.makespan,
+            lower_bound=result.lower_bound,
+            bound_method=result.bound_method,
+            planner=result.planner,
+            created_at=now,
+            used_at=now,
+            flow=flow,
+        )
+    )

@@ -1,0 +1,201 @@
+"""The instance as the model sees it: units with their choices, in ticks.
+
+A unit is one instance of a task; a choice is a mode on a worker. Units are numbered in topological
+order of their tasks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.plan.cpsat.ticks import MOST_TICKS, Ticks, choose_ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A mode (position among all modes) on a worker, and the ticks of each piece of the task."""
+
+    mode: int
+    worker: int
+    pieces: tuple[int, ...]
+
+    @property
+    def ticks(self) -> int:
+        return sum(self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Instance `number` of `task`.
+
+    Attributes:
+        choices: the ways to run it, at least one.
+        inputs: (producer, nbytes): units whose output it needs, and the part that it waits for.
+        consumers: units that need its output.
+        release, deadline: ticks; no deadline is the horizon.
+    """
+
+    task: int
+    number: int
+    choices: tuple[Choice, ...]
+    inputs: tuple[tuple[int, float], ...]
+    consumers: tuple[int, ...]
+    release: int
+    deadline: int
+
+    @property
+    def workers(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(choice.worker for choice in self.choices))
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """An instance in units, choices and ticks; no better schedule ends after `horizon` ticks."""
+
+    instance: Instance
+    ticks: Ticks
+    units: tuple[Unit, ...]
+    horizon: int
+
+    def encode_ticks(self, unit: int, source: int, destination: int) -> int:
+        """Ticks of a thread of `source` to encode the unit's output."""
+        per_byte = self.instance.cluster.encode_seconds_per_byte[source, destination]
+        return capped(self.ticks, self.output_bytes(unit) * float(per_byte), self.horizon)
+
+    def transit_ticks(self, source: int, destination: int, nbytes: float) -> int:
+        """Ticks from encoded at the source to `nbytes` present at the destination."""
+        seconds = self.instance.cluster.transfer_seconds(source, destination, nbytes)
+        return capped(self.ticks, seconds, self.horizon)
+
+    def output_bytes(self, unit: int) -> float:
+        return float(self.instance.graph.output_bytes[self.units[unit].task])
+
+    @cached_property
+    def unit_of(self) -> dict[tuple[int, int], int]:
+        """Position of (task, number)."""
+        return {(unit.task, unit.number): u for u, unit in enumerate(self.units)}
+
+
+def expand(instance: Instance, makespan: float | None = None, most: int = MOST_TICKS) -> Expanded:
+    """The instance in ticks.
+
+    Args:
+        makespan: of a known schedule, in seconds; nothing longer is looked for.
+        most: ticks in the horizon, at most.
+    """
+    horizon = serial_seconds(instance) if makespan is None else makespan
+    ticks = choose_ticks(_times(instance), horizon, most)
+    end = ticks.ceil(horizon)
+    return Expanded(instance, ticks, _units(instance, ticks, end), end)
+
+
+def capped(ticks: Ticks, seconds: float, horizon: int) -> int:
+    """Whole ticks; what is longer than the horizon is impossible, however long it is, and huge
+    numbers would not fit into the solver's."""
+    return ticks.floor(min(seconds, ticks.seconds(horizon + 1)))
+
+
+def serial_seconds(instance: Instance) -> float:
+    """Seconds in which everything can be done one after another, if it can be done at all.
+
+    A gap in which nothing runs, is encoded or in transit, and no release is awaited, can be cut out
+    of a schedule; so some optimal schedule is not longer than this.
+    """
+    graph, cluster = instance.graph, instance.cluster
+    longest = np.where(instance.eligible, instance.seconds, 0.0).max(axis=1, initial=0.0)
+    per_task = np.maximum.reduceat(longest, graph.mode_ptr[:-1]) if len(graph) else longest
+    sent = graph.output_bytes * (np.diff(graph.successor_ptr) > 0)
+    per_byte = float((cluster.seconds_per_byte + cluster.encode_seconds_per_byte).max())
+    away = (len(cluster) - 1) * (float(cluster.latency.max()) + sent * per_byte)
+    return float(graph.release.max(initial=0.0) + (graph.count * (per_task + away)).sum())
+
+
+def piece_seconds(instance: Instance, mode: int, worker: int) -> tuple[float, ...]:
+    """Seconds of the pieces between the task's checkpoints, run in a mode on a worker."""
+    marks = (0.0, *instance.graph.checkpoints(int(instance.graph.mode_task[mode])), 1.0)
+    whole = float(instance.seconds[mode, worker])
+    if len(marks) == 2:
+        return (whole,)
+    return tuple((b - a) * whole for a, b in pairwise(marks))
+
+
+def _times(instance: Instance) -> list[float]:
+    """All times that must be whole ticks for the model to be exact."""
+    graph, cluster = instance.graph, instance.cluster
+    times = list(graph.release.tolist())
+    for mode, worker in np.argwhere(instance.eligible).tolist():
+        times += piece_seconds(instance, mode, worker)
+    if len(cluster) > 1 and graph.n_edges:
+        away = ~np.eye(len(cluster), dtype=bool)
+        sent = np.unique(graph.output_bytes[graph.producer])
+        parts = np.unique(np.concatenate([sent, graph.nbytes]))
+        times += _products(cluster.encode_seconds_per_byte[away], sent)
+        pairs = np.unique(np.stack([cluster.latency[away], cluster.seconds_per_byte[away]]), axis=1)
+        times += (pairs[0][:, None] + pairs[1][:, None] * parts[None, :]).ravel().tolist()
+    return times
+
+
+def _products(rates: Floats, sizes: Floats) -> list[float]:
+    products: list[float] = (np.unique(rates)[:, None] * sizes[None, :]).ravel().tolist()
+    return products
+
+
+def _units(instance: Instance, ticks: Ticks, horizon: int) -> tuple[Unit, ...]:
+    graph = instance.graph
+    keys = [(int(t), r) for t in graph.topological for r in range(int(graph.count[t]))]
+    position = {key: u for u, key in enumerate(keys)}
+    inputs = [
+        tuple((position[a, k], nbytes) for a, k, nbytes in inputs_of(instance, task, number))
+        for task, number in keys
+    ]
+    consumers: list[list[int]] = [[] for _ in keys]
+    for u, needed in enumerate(inputs):
+        for producer, _ in needed:
+            consumers[producer].append(u)
+    choices = {
+        int(task): _choices(instance, ticks, horizon, int(task)) for task in graph.topological
+    }
+    return tuple(
+        Unit(
+            task=task,
+            number=number,
+            choices=choices[task],
+            inputs=inputs[u],
+            consumers=tuple(consumers[u]),
+            release=ticks.floor(float(graph.release[task])),
+            deadline=horizon
+            if np.isinf(graph.deadline[task])
+            else min(horizon, ticks.floor(float(graph.deadline[task]))),
+        )
+        for u, (task, number) in enumerate(keys)
+    )
+
+
+def inputs_of(instance: Instance, task: int, number: int) -> list[tuple[int, int, float]]:
+    """(producer, its instance, nbytes) of each output that instance `number` of `task` needs."""
+    graph = instance.graph
+    needed: list[tuple[int, int, float]] = []
+    for edge in graph.in_edges(task).tolist():
+        producer, n = int(graph.producer[edge]), int(graph.multiplicity[edge])
+        first = 0 if n == graph.count[producer] else n * number
+        needed += [(producer, first + k, float(graph.nbytes[edge])) for k in range(n)]
+    return needed
+
+
+def _choices(instance: Instance, ticks: Ticks, horizon: int, task: int) -> tuple[Choice, ...]:
+    graph = instance.graph
+    return tuple(
+        Choice(
+            mode,
+            worker,
+            tuple(capped(ticks, s, horizon) for s in piece_seconds(instance, mode, worker)),
+        )
+        for mode in range(int(graph.mode_ptr[task]), int(graph.mode_ptr[task + 1]))
+        for worker in np.flatnonzero(instance.eligible[mode]).tolist()
+    )

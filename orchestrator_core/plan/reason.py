@@ -1,0 +1,57 @@
+"""The one sentence of a plan: whose schedule it is, why not a better one, and what is proven."""
+
+from __future__ import annotations
+
+from orchestrator_core.plan.result import PlanResult, PlanStatus
+
+_TITLES = {
+    "heft": "HEFT",
+    "heft-min": "HEFT (shortest durations)",
+    "heft-max": "HEFT (longest durations)",
+    "balance": "Balanced HEFT",
+    "peft": "PEFT",
+    "cpop": "CPoP",
+    "dps": "Decisive Path Scheduling",
+    "serial": "Serial",
+    "edf": "Earliest Deadline First",
+    "cpsat": "CP-SAT",
+    "hint": "The schedule handed in",
+}
+
+
+def reason_of(result: PlanResult) -> str:
+    """The sentence, for a person; its numbers are those of the result."""
+    title = _TITLES.get(result.planner, result.planner)
+    makespan = f"{result.makespan:.4g} s"
+    if result.status is PlanStatus.OPTIMAL:
+        if result.bound_method != "CP-SAT":
+            return (
+                f"{title}: {makespan} is optimal, since it meets the bound ({result.bound_method})."
+            )
+        whose = "" if result.planner == "cpsat" else f"; {title} had found it"
+        return f"CP-SAT proved {makespan} optimal{whose}."
+    proven = (
+        f"proven within {100 * result.gap:.2g} % of the optimum ({result.bound_method})"
+        if result.lower_bound > 0
+        else "no bound is known"
+    )
+    return f"{title}{_beside(result)}; {proven}."
+
+
+def _beside(result: PlanResult) -> str:
+    """What the other planners had to say."""
+    exact = next((a for a in result.attempts if a.planner == "cpsat"), None)
+    others = [
+        attempt.makespan
+        for attempt in result.attempts
+        if attempt.makespan is not None and attempt.planner != result.planner
+    ]
+    if result.planner == "cpsat":
+        if not others:
+            return " found the schedule"
+        shorter = 100 * (1 - result.makespan / min(others))
+        return f" found a schedule {shorter:.2g} % shorter than the best list planner"
+    best = f" gave the best of {len(others) + 1} schedules" if others else " gave the schedule"
+    if exact is None or exact.seconds == 0.0:
+        return best
+    return f"{best}; CP-SAT could not better it in {exact.seconds:.2g} s"

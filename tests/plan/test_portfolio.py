@@ -1,0 +1,240 @@
+"""plan: who is asked, who is believed, and what the result says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidInput, PlanningFailed, UnsupportedInstance
+from orchestrator_core.graph import Cluster, TaskGraph, Worker
+from orchestrator_core.plan import PlanStatus, portfolio
+from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.list_planner import LIST_PLANNERS
+from orchestrator_core.plan.planner import Planner, Proposal
+from orchestrator_core.plan.portfolio import plan
+from orchestrator_core.plan.schedule import Assignment, Schedule
+from tests.plan.papers import topcuoglu
+from tests.strategies import instances
+
+HEFT = LIST_PLANNERS[0]
+LISTS = [planner.name for planner in LIST_PLANNERS]
+
+
+@dataclass
+class Fake:
+    """A planner that does as it is told, and remembers what it was asked."""
+
+    answer: Callable[[Instance], Proposal]
+    name: str = "fake"
+    refuses: str | None = None
+    asked: list[tuple[Budget, Schedule | None, float]] = field(default_factory=list)
+
+    def unsupported(self, instance: Instance) -> str | None:
+        return self.refuses
+
+    def plan(
+        self, instance: Instance, budget: Budget, incumbent: Schedule | None, lower_bound: float
+    ) -> Proposal:
+        self.asked.append((budget, incumbent, lower_bound))
+        return self.answer(instance)
+
+
+def note_of(name: str, *planners: Planner, instance: Instance | None = None) -> str:
+    """What the attempts say of `name`, when HEFT is asked first."""
+    result = plan(instance or topcuoglu(), Budget(seconds=1.0), _registry=(HEFT, *planners))
+    assert result.planner == "heft"
+    return next(attempt.note for attempt in result.attempts if attempt.planner == name)
+
+
+def test_a_planner_can_be_picked() -> None:
+    result = plan(topcuoglu(), planners=["heft"])
+    assert (result.planner, result.makespan) == ("heft", 80.0)
+    assert [attempt.planner for attempt in result.attempts] == ["heft"]
+
+
+def test_an_unknown_planner_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InvalidInput, match=r"no planner 'hefty'.*'cpsat'.*'heft'"):
+        plan(topcuoglu(), planners=["hefty"])
+
+
+def test_the_best_list_wins_and_the_bound_holds() -> None:
+    result = plan(topcuoglu(), planners=LISTS)
+    makespans = [a.makespan for a in result.attempts if a.makespan is not None]
+    assert result.makespan == min(makespans)
+    assert result.lower_bound == lower_bound(topcuoglu()).seconds
+    # 73 s is the optimum of this example.
+    assert result.lower_bound <= 73.0 <= result.makespan
+
+
+def test_no_seconds_at_all_still_give_a_schedule() -> None:
+    result = plan(topcuoglu(), Budget(seconds=0.0))
+    assert result.makespan <= 80.0
+    exact = next(attempt for attempt in result.attempts if attempt.planner == "cpsat")
+    assert exact.makespan is None
+    assert "not tried" in exact.note
+
+
+def test_it_stops_when_the_gap_is_small_enough() -> None:
+    """HEFT is within 30 % here: nobody else is asked."""
+    result = plan(topcuoglu(), Budget(gap=0.3))
+    assert [attempt.planner for attempt in result.attempts] == ["heft"]
+    assert result.gap <= 0.3
+
+
+def test_a_chain_is_optimal_by_its_critical_path() -> None:
+    instance = Instance.from_arrays(np.ones((5, 2)), [(i, i + 1, 1) for i in range(4)], latency=1.0)
+    result = plan(instance)
+    assert result.status is PlanStatus.OPTIMAL
+    assert "5 s is optimal" in result.reason
+    assert "critical path" in result.reason
+
+
+def test_the_reason_tells_the_gap() -> None:
+    result = plan(topcuoglu(), planners=["heft"])
+    assert result.reason.startswith("HEFT gave the schedule; proven within 27 % of the optimum")
+
+
+def test_cpsat_proves_the_optimum_of_the_paper() -> None:
+    """HEFT's 80 is 9.6 % above the optimum of 73."""
+    result = plan(topcuoglu(), Budget(seconds=60.0))
+    assert result.makespan == pytest.approx(73.0)
+    assert result.status is PlanStatus.OPTIMAL
+    assert result.reason == "CP-SAT proved 73 s optimal."
+
+
+def test_a_planner_that_raises_is_named_and_passed_by() -> None:
+    def crash(instance: Instance) -> Proposal:
+        raise ZeroDivisionError("by design")
+
+    assert note_of("fake", Fake(crash)) == "failed: ZeroDivisionError: by design"
+
+
+def test_a_planner_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portfolio, "GRACE", 0.05)
+    for_ever = threading.Event()
+
+    def hang(instance: Instance) -> Proposal:
+        for_ever.wait()
+        return Proposal(None)
+
+    result = plan(topcuoglu(), Budget(seconds=0.2), _registry=(HEFT, Fake(hang)))
+    for_ever.set()
+    assert result.planner == "heft"
+    assert "hung" in result.attempts[-1].note
+
+
+def test_an_invalid_schedule_is_named_and_not_believed() -> None:
+    def cheat(instance: Instance) -> Proposal:
+        return Proposal(Schedule([Assignment("t0", "w0", 0, 1)]))
+
+    assert note_of("fake", Fake(cheat)).startswith("gave an invalid schedule")
+
+
+def test_a_bound_above_a_valid_schedule_is_not_believed() -> None:
+    def boast(instance: Instance) -> Proposal:
+        return Proposal(None, lower_bound=1000.0)
+
+    assert "exceeds a schedule of 80 s" in note_of("fake", Fake(boast))
+
+
+def test_a_better_bound_counts() -> None:
+    fake = Fake(lambda instance: Proposal(None, lower_bound=70.0))
+    result = plan(topcuoglu(), Budget(seconds=1.0), _registry=(HEFT, fake))
+    assert (result.lower_bound, result.bound_method) == (70.0, "fake")
+
+
+def test_planners_are_told_the_incumbent_the_bound_and_the_time_left() -> None:
+    fake = Fake(lambda instance: Proposal(None))
+    plan(topcuoglu(), Budget(seconds=5.0, seed=3), _registry=(HEFT, fake))
+    budget, incumbent, bound = fake.asked[0]
+    assert budget.seed == 3
+    assert 0 < budget.seconds < 5.0
+    assert incumbent is not None
+    assert incumbent.makespan == 80.0
+    assert bound == lower_bound(topcuoglu()).seconds
+
+
+def test_a_hint_is_the_first_incumbent() -> None:
+    best = plan(topcuoglu(), planners=LISTS).schedule
+    result = plan(topcuoglu(), planners=["serial"], hint=best)
+    assert result.planner == "hint"
+    assert result.schedule == best
+
+
+def test_an_invalid_hint_is_named_and_passed_by() -> None:
+    result = plan(topcuoglu(), planners=["heft"], hint=Schedule([Assignment("t0", "w0", 0, 1)]))
+    assert result.planner == "heft"
+    assert "invalid" in result.attempts[0].note
+
+
+def test_when_nobody_takes_it_all_reasons_are_told() -> None:
+    refusing = Fake(lambda instance: Proposal(None), refuses="deadlines")
+    with pytest.raises(UnsupportedInstance, match="fake: cannot take it: deadlines"):
+        plan(topcuoglu(), _registry=(refusing,))
+
+
+def test_when_nobody_finds_one_each_is_heard() -> None:
+    instance = Instance.from_arrays([[5.0], [5.0]], [], deadline=[np.inf, 5.0])
+    empty = Fake(lambda instance: Proposal(None, note="found nothing"))
+    with pytest.raises(
+        PlanningFailed, match=r"heft: task 't1' would end at 10 s.*fake: found nothing"
+    ):
+        plan(instance, _registry=(HEFT, empty))
+
+
+def test_no_tasks_make_an_empty_schedule() -> None:
+    nothing = Instance.price(TaskGraph.build().done(), Cluster([Worker("w0")]))
+    result = plan(nothing)
+    assert len(result.schedule) == 0
+    assert result.status is PlanStatus.OPTIMAL
+    check_schedule(nothing, result.schedule)
+
+
+def test_the_same_iterations_give_the_same_bytes() -> None:
+    rng = np.random.default_rng(11)
+    edges = [(i, j, rng.random()) for j in range(1, 60) for i in range(max(0, j - 3), j)]
+    instance = Instance.from_arrays(rng.random((60, 4)), edges, seconds_per_byte=0.2)
+    budget = Budget(iterations=5, seed=1)
+    first = plan(instance, budget, LISTS).schedule.to_json()
+    assert all(plan(instance, budget, LISTS).schedule.to_json() == first for _ in range(100))
+
+
+def test_hash_seeds_do_not_matter() -> None:
+    program = (
+        "import sys; from tests.plan.papers import topcuoglu; "
+        "from orchestrator_core.plan.portfolio import plan; "
+        f"sys.stdout.buffer.write(plan(topcuoglu(), planners={LISTS!r}).schedule.to_json())"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+@settings(max_examples=30)
+@given(instances(any_constraints=True))
+def test_whatever_is_returned_is_valid_and_proven(instance: Instance) -> None:
+    try:
+        result = plan(instance, Budget(iterations=0), LISTS)
+    except PlanningFailed:
+        return
+    check_schedule(instance, result.schedule)
+    assert result.lower_bound <= result.makespan * (1 + 1e-9)
+    assert result.reason.endswith(".")
