@@ -9,22 +9,45 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 STARTING_SECONDS = 120.0
 
 
+@dataclass
+class PrefectServer:
+    """A server process that was told to start; `wait` until it answers."""
+
+    api: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def wait(self) -> None:
+        """Return when it is healthy.
+
+        Raises:
+            RuntimeError: if it ends or does not answer in time; with the end of what it printed.
+        """
+        deadline = time.monotonic() + STARTING_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"{self.api}/health", timeout=2):
+                    return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.1)
+        tail = self.log.read_text(encoding="utf-8", errors="replace")[-1500:]
+        raise RuntimeError(f"no Prefect server came up at {self.api}; its last words:\n{tail}")
+
+
 @contextmanager
-def prefect_server(folder: Path, say: Callable[[str], None]) -> Iterator[str]:
-    """Start a server whose data lies in `folder`; yields its API address and stops it again.
+def prefect_server(folder: Path) -> Iterator[PrefectServer]:
+    """Start a server whose data lies in `folder`, stop it at the end.
 
-    Prefect's settings are taken from the environment when it is first imported, so enter this
-    before importing it.
-
-    Raises:
-        RuntimeError: if the server does not answer; with the end of what it printed.
+    Prefect reads its settings from the environment when it is first imported, so enter this before
+    importing it.
     """
     port = _free_port()
     api = f"http://127.0.0.1:{port}/api"
@@ -35,23 +58,21 @@ def prefect_server(folder: Path, say: Callable[[str], None]) -> Iterator[str]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
     }
-    log = folder / "prefect-server.log"
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1"]
+    log = folder / "prefect-server.log"
     with log.open("wb") as output:
-        server = subprocess.Popen(
+        process = subprocess.Popen(
             [*command, "--port", str(port)], stdout=output, stderr=subprocess.STDOUT
         )
         try:
-            say("server    a Prefect server is starting (about 10 s)")
-            _wait_until_healthy(server, api, log)
-            yield api
+            yield PrefectServer(api, process, log)
         finally:
-            server.terminate()
+            process.terminate()
             try:
-                server.wait(10)
+                process.wait(10)
             except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
+                process.kill()
+                process.wait()
 
 
 def _free_port() -> int:
@@ -59,16 +80,3 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _wait_until_healthy(server: subprocess.Popen[bytes], api: str, log: Path) -> None:
-    deadline = time.monotonic() + STARTING_SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{api}/health", timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    server.kill()
-    tail = log.read_text(encoding="utf-8", errors="replace")[-1500:]
-    raise RuntimeError(f"the Prefect server did not start at {api}; its last words:\n{tail}")
