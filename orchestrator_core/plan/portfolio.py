@@ -1,8 +1,9 @@
 """plan: an instance and a budget in, the best schedule with its proof out (stage 3).
 
-List planners own the incumbent, the cheapest first; then CP-SAT, where the instance is small
-enough, betters it and proves. Every schedule passes `check_schedule` before it counts; a planner
-that raises, hangs or is wrong is named in the attempts and passed by.
+List planners give the incumbent, the cheapest first; a local search betters it; then CP-SAT, where
+the instance is small enough, betters it once more and proves. Every schedule passes
+`check_schedule` before it counts; a planner that raises, hangs or is wrong is named in the attempts
+and passed by.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.guard import guarded
 from orchestrator_core.plan.list_planner import LIST_PLANNERS, ListPlanner
+from orchestrator_core.plan.local_search import LocalSearch
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reason import reason_of
 from orchestrator_core.plan.result import Attempt, PlanResult
@@ -81,7 +83,7 @@ def registered() -> tuple[Planner, ...]:
     """All planners, in the order in which they are asked."""
     from orchestrator_core.plan.cpsat.planner import CpSatPlanner
 
-    return (*LIST_PLANNERS, CpSatPlanner())
+    return (*LIST_PLANNERS, LocalSearch(), CpSatPlanner())
 
 
 def _choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Planner]:
@@ -184,7 +186,7 @@ class _Search:
     def _proposal(self, planner: Planner, left: float) -> Proposal:
         budget = dataclasses.replace(self.budget, seconds=left)
         arguments = (self.instance, budget, self.schedule, self.bound.seconds)
-        if isinstance(planner, ListPlanner):
+        if isinstance(planner, ListPlanner | LocalSearch):
             return planner.plan(*arguments)
         grace = GRACE if budget.iterations is None else GRACE_BY_STEPS
         return guarded(lambda: planner.plan(*arguments), left + grace)

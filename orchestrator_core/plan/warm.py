@@ -15,11 +15,13 @@ def warm_up() -> None:
     from orchestrator_core.plan.decoder import Choice, decode
     from orchestrator_core.plan.expand import expand
     from orchestrator_core.plan.list_planner import LIST_PLANNERS
+    from orchestrator_core.plan.local_search import LocalSearch
     from orchestrator_core.plan.orders import heft
 
     instance = Instance.from_arrays([[1.0, 2.0], [2.0, 1.0]], [(0, 1, 1.0)], deadline=100.0)
     for planner in LIST_PLANNERS:
-        planner.plan(instance, Budget(seconds=0.0), None, 0.0)
+        schedule = planner.plan(instance, Budget(seconds=0.0), None, 0.0).schedule
     lower_bound(instance)
+    LocalSearch().plan(instance, Budget(iterations=1), schedule, 0.0)
     problem = expand(instance)
     decode(problem, Choice(next(heft(problem)).order), general=True)
