@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 FLOW = "agroecosystem"
 TRACE = Path(__file__).resolve().parent / "data" / "cycles-chameleon-1l-1c-9p-001.json.gz"
 SPEEDS = {"fast": 4.0, "medium": 2.0, "slow-1": 1.0, "slow-2": 1.0}
-TIME_SCALE = 0.1
+TIME_SCALE = 0.09
 BYTE_SCALE = 0.01
-PLANNING_SECONDS = 3.0
+PLANNING_SECONDS = 2.0
 
 
 def main() -> int:
@@ -44,7 +44,7 @@ def main() -> int:
     begun = time.perf_counter()
     _say("starting", "a Prefect server and four worker processes (about 20 s)")
     with prefect_server(folder) as server, _workers() as address:
-        figures = _compare(folder, server, address)
+        figures = _compare(folder, server, address, options.time_scale)
     figures["demo_s"] = round(time.perf_counter() - begun, 1)
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
@@ -55,6 +55,13 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.split("\n\n")[0])
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE")
     parser.add_argument("--folder", metavar="DIR", help="keep database and report in DIR")
+    parser.add_argument(
+        "--time-scale",
+        type=float,
+        default=TIME_SCALE,
+        metavar="X",
+        help=f"seconds slept for each recorded second (default {TIME_SCALE})",
+    )
     return parser.parse_args()
 
 
@@ -90,7 +97,9 @@ def _import_prefect() -> None:
     import prefect.task_engine  # noqa: F401
 
 
-def _compare(folder: Path, server: PrefectServer, address: str) -> dict[str, Any]:
+def _compare(
+    folder: Path, server: PrefectServer, address: str, time_scale: float
+) -> dict[str, Any]:
     """The three runs, told as they end."""
     from prefect import flow
     from prefect_dask import DaskTaskRunner
@@ -103,7 +112,7 @@ def _compare(folder: Path, server: PrefectServer, address: str) -> dict[str, Any
     graph = oc.read_workflow(TRACE)
     store = str(folder / "schedules.db")
     watch = Stopwatch()
-    body = watch.around(replay_flow(graph, TIME_SCALE, BYTE_SCALE))
+    body = watch.around(replay_flow(graph, time_scale, BYTE_SCALE))
     stock = flow(body, name=FLOW, task_runner=DaskTaskRunner(address=address))
     ours = optimized_flow(body, name=FLOW, address=address, store=store)
     server.wait()
@@ -112,7 +121,7 @@ def _compare(folder: Path, server: PrefectServer, address: str) -> dict[str, Any
     _say(
         "workflow", f"{len(graph)} tasks, {graph.n_edges} edges, {recorded:.0f} s of recorded work"
     )
-    _say("workers", f"four, of speeds 4 : 2 : 1 : 1; replayed at {1 / TIME_SCALE:.0f}x the speed")
+    _say("workers", f"four, of speeds 4 : 2 : 1 : 1; replayed at {1 / time_scale:.0f}x the speed")
     stock_s = _run(watch, stock)
     _say("stock", f"{stock_s:5.1f} s   @flow with DaskTaskRunner")
     observed_s = _run(watch, ours)

@@ -149,6 +149,8 @@ def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "plan":  # the package of that name, which can be called: see its docstring
+        return importlib.import_module(f"{__name__}.plan")
     value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
