@@ -17,13 +17,17 @@ class Forecast:
     """What a graph will take, and why.
 
     Attributes:
-        instance: the graph priced with what is known.
+        instance: the graph priced with what is known; pessimistic: with the 0.9 quantiles.
         result: the schedule and its proof.
+        expected: seconds that the schedule will take, over the usual deviations of its tasks; a
+            little more than its makespan, which no deviation is part of.
         cache: ``hit`` if the schedule was stored, ``miss`` if it was made now.
     """
 
     instance: Instance
+    pessimistic: Instance
     result: PlanResult
+    expected: float
     cache: str
 
 

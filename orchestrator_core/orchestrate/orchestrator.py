@@ -90,7 +90,7 @@ class Orchestrator:
         """Load the past, and if there is one, what planning needs: `advise` is quick then."""
         if self.mode in ("observe", "off") or not self._memory.refresh():
             return
-        from orchestrator_core.orchestrate import adopt, schedules  # noqa: F401
+        from orchestrator_core.orchestrate import adopt, expect, schedules  # noqa: F401
         from orchestrator_core.plan.warm import warm_up
 
         warm_up()
@@ -101,9 +101,13 @@ class Orchestrator:
         Raises:
             InvalidInstance: if a task was never seen. OrchestratorError: if no plan is possible.
         """
+        from orchestrator_core.orchestrate.expect import expected_makespans
+
         instance = self.price(graph, cluster)
-        result, cache = self.schedule(instance, flow)
-        return Forecast(instance, result, cache)
+        pessimistic = self.price(graph, cluster, PESSIMISTIC)
+        result, cache = self.schedule(instance, flow, pessimistic=pessimistic)
+        (expected,) = expected_makespans(instance, pessimistic, (result.schedule,))
+        return Forecast(instance, pessimistic, result, expected, cache)
 
     def price(
         self,
@@ -131,15 +135,18 @@ class Orchestrator:
         *,
         budget: Budget | None = None,
         planners: Sequence[str] | None = None,
+        pessimistic: Instance | None = None,
     ) -> tuple[PlanResult, str]:
         """A schedule for `instance`, and where it is from: ``hit`` (stored) or ``miss`` (made now).
 
         What is stored is the answer, unless a budget is given: then planning starts from it. With
-        `planners` it is left aside. What is made is stored for the next time.
+        `planners` it is left aside. What is made is stored for the next time. With `pessimistic`
+        durations, of two orders the one is taken that delays hurt less.
 
         Raises:
             OrchestratorError: if no plan is possible.
         """
+        from orchestrator_core.orchestrate.expect import steadier
         from orchestrator_core.orchestrate.schedules import keep, make, recall
 
         keys = Keys.of(instance.graph, instance.cluster)
@@ -148,6 +155,8 @@ class Orchestrator:
             return stored, "hit"
         limits = budget or self.budget or _share(instance)
         result, cache = make(instance, limits, planners or self.planners, stored)
+        if pessimistic is not None and cache == "miss":
+            result = steadier(instance, pessimistic, result)
         keep(self._memory, instance, result, keys, flow)
         return result, cache
 
@@ -163,12 +172,11 @@ class Orchestrator:
         from orchestrator_core.orchestrate.adopt import judge
 
         forecast = self.forecast(graph, cluster, flow)
-        pessimistic = self.price(graph, cluster, PESSIMISTIC)
         result = forecast.result
-        verdict = judge(forecast.instance, pessimistic, result.schedule, self.min_gain)
+        verdict = judge(forecast.instance, forecast.pessimistic, result.schedule, self.min_gain)
         record = PlanRecord(
             schedule=result.schedule,
-            predicted=result.makespan,
+            predicted=forecast.expected,
             lower_bound=result.lower_bound,
             bound_method=result.bound_method,
             planner=result.planner,

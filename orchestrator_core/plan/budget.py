@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from orchestrator_core.errors import InvalidBudget
+import msgspec
+
+from orchestrator_core.errors import InvalidBudget, InvalidFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +42,23 @@ class Budget:
         for what, (found, possible, fine) in rules.items():
             if not fine:
                 raise InvalidBudget(f"Budget({what}={found!r}): it must be {possible}")
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Budget:
+        """The budget that `to_json` wrote.
+
+        Raises:
+            InvalidFormat: if the text is no such JSON. InvalidBudget: if it holds no valid budget.
+        """
+        try:
+            return msgspec.json.decode(text, type=Budget)
+        except msgspec.ValidationError as error:
+            if isinstance(error.__cause__, InvalidBudget):
+                raise error.__cause__ from None
+            raise InvalidFormat(f"no budget in JSON: {error}") from None
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise InvalidFormat(f"no budget in JSON: {error}") from None
+
+    def to_json(self) -> bytes:
+        """JSON of its fields; UTF-8."""
+        return msgspec.json.encode(self)

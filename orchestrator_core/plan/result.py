@@ -74,3 +74,20 @@ class PlanResult:
     @property
     def status(self) -> PlanStatus:
         return PlanStatus.OPTIMAL if self.gap <= OPTIMALITY_TOLERANCE else PlanStatus.FEASIBLE
+
+    @staticmethod
+    def from_json(text: str | bytes) -> PlanResult:
+        """The result that `to_json` wrote.
+
+        Raises:
+            InvalidFormat: if the text is no such JSON.
+        """
+        from orchestrator_core.plan.result_wire import decode_result
+
+        return decode_result(text)
+
+    def to_json(self) -> bytes:
+        """JSON of the schedule, its proof and all attempts; UTF-8."""
+        from orchestrator_core.plan.result_wire import encode_result
+
+        return encode_result(self)

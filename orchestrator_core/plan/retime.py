@@ -31,7 +31,7 @@ def retime(instance: Instance, schedule: Schedule) -> Schedule:
     problem = expand(instance)
     if problem.n_tasks == 0 and len(schedule) == 0:
         return schedule
-    row, worker, mode = _placement(instance, problem, schedule)
+    row, worker, mode = placement(instance, problem, schedule)
     stuck = -1
     for choice, reserve in _ways(instance, problem, schedule, (row, worker, mode)):
         decoded = decode(problem, choice, reserve=reserve)
@@ -70,7 +70,7 @@ def _ways(
     )
 
 
-def _placement(instance: Instance, problem: Problem, schedule: Schedule) -> tuple[Ints, Ints, Ints]:
+def placement(instance: Instance, problem: Problem, schedule: Schedule) -> tuple[Ints, Ints, Ints]:
     """(row in the schedule, worker, mode among all modes) of each single task."""
     graph = instance.graph
     unit = _units(instance, schedule, schedule.task, schedule.instance)

@@ -1,0 +1,84 @@
+"""Prefect flows beside stock prefect-dask: the first, observed run, and the cost of submitting.
+
+Equal workers and equal tasks, so that no placement is better than another: what is left is what
+observing costs. Runs alternate; every observed run has a database of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from examples.support.prefect_server import prefect_server
+
+RUNS = 5
+TASKS = 40
+SECONDS = 0.3
+
+
+def measure() -> dict[str, Any]:
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "error"
+    folder = Path(tempfile.mkdtemp(prefix="orchestrator-bench-"))
+    with prefect_server(folder) as server:
+        from distributed import Client, LocalCluster
+
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            client.run(_import_prefect)
+            server.wait()
+            return _compare(cluster.scheduler_address, folder)
+
+
+def _import_prefect() -> None:
+    import prefect.task_engine  # noqa: F401
+
+
+def _compare(address: str, folder: Path) -> dict[str, Any]:
+    from prefect import flow, task
+    from prefect_dask import DaskTaskRunner
+
+    from orchestrator_prefect import optimized_flow
+
+    @task
+    def step(i: int) -> int:
+        time.sleep(SECONDS)
+        return i
+
+    submitting: list[float] = []
+
+    def body() -> None:
+        begun = time.perf_counter()
+        futures = [step.submit(i) for i in range(TASKS)]
+        submitting.append(1000 * (time.perf_counter() - begun) / TASKS)
+        for future in futures:
+            future.wait()
+
+    stock = flow(body, name="bench", task_runner=DaskTaskRunner(address=address))
+    walls: dict[str, list[float]] = {"stock": [], "observed": []}
+    submits: dict[str, list[float]] = {"stock": [], "observed": []}
+    for run in range(RUNS + 1):
+        ours = optimized_flow(body, name="bench", address=address, store=str(folder / f"{run}.db"))
+        for name, each in (("stock", stock), ("observed", ours)):
+            begun = time.perf_counter()
+            each()
+            if run > 0:  # the first of each only warms up
+                walls[name].append(time.perf_counter() - begun)
+                submits[name].append(submitting[-1])
+    wall = {name: statistics.median(values) for name, values in walls.items()}
+    submit = {name: statistics.median(values) for name, values in submits.items()}
+    return {
+        "tasks": TASKS,
+        "runs": RUNS,
+        "stock_s": round(wall["stock"], 2),
+        "observed_s": round(wall["observed"], 2),
+        "observed_to_stock": round(wall["observed"] / wall["stock"], 3),
+        "stock_submit_ms_per_task": round(submit["stock"], 1),
+        "our_submit_ms_per_task": round(submit["observed"], 1),
+        "submit_ratio": round(submit["observed"] / submit["stock"], 3),
+    }
