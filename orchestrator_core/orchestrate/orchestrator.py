@@ -44,6 +44,7 @@ class Orchestrator:
         min_gain: float = 0.0,
         planners: tuple[str, ...] | None = None,
         in_memory: bool = False,
+        largest: int = 20_000,
     ) -> None:
         """An orchestrator with a memory.
 
@@ -56,11 +57,13 @@ class Orchestrator:
             planners: names to which planning is limited, as in `plan`.
             in_memory: answer from what `warm_up` and `record` have loaded, never from the
                 database, for callers that must not wait (an event loop).
+            largest: graphs of more tasks are left to Dask: deciding would take too long.
         """
         self.mode = mode
         self.budget = budget
         self.min_gain = min_gain
         self.planners = planners
+        self.largest = largest
         self._memory = Memory(store, in_memory=in_memory)
 
     def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
@@ -164,10 +167,10 @@ class Orchestrator:
         self, graph: TaskGraph, cluster: Cluster, flow: str
     ) -> tuple[PlanRecord | None, str]:
         begun = time.perf_counter()
-        if (
-            not self._memory.costs(graph.kinds, cluster.workers).knows(graph)
-            and np.isnan(graph.mode_seconds).any()
-        ):
+        if graph.n_instances > self.largest:
+            return None, f"left to Dask: {graph.n_instances} tasks; {self.largest} are planned"
+        stated = not np.isnan(graph.mode_seconds).any()
+        if not stated and not self._memory.costs(graph.kinds, cluster.workers).knows(graph):
             return None, FIRST_RUN
         from orchestrator_core.orchestrate.adopt import judge
 
@@ -201,4 +204,4 @@ def advisor_for_store(store: str | None = None) -> Orchestrator:
 
     It is asked on the scheduler's event loop, where nobody may wait for a database or a solver.
     """
-    return Orchestrator(store, budget=Budget(seconds=0.02), in_memory=True)
+    return Orchestrator(store, budget=Budget(seconds=0.02), in_memory=True, largest=5_000)

@@ -35,11 +35,13 @@ class LocalSearch:
         share: part of the seconds that are left which it takes, in (0, 1].
         largest: most task instances; beyond, a round is too long to keep a budget.
         hottest: temperature at the beginning, as a part of the makespan; it falls to 0.
+        patience: moves without a better schedule after which it gives up.
     """
 
     share: float = 0.4
     largest: int = 5_000
     hottest: float = 0.003
+    patience: int = 100_000
     name: str = "local-search"
 
     def unsupported(self, instance: Instance) -> str | None:
@@ -93,8 +95,8 @@ class _Rounds:
         may_run = _may_run(self.problem)
         began = time.perf_counter()
         limit = self.settings.share * self.budget.seconds
-        done = 0.0
-        while done < 1.0:
+        done, shortest, found_at = 0.0, np.inf, 0
+        while done < 1.0 and self.steps - found_at <= self.settings.patience:
             steps = self._next_steps()
             best = search(
                 self.problem,
@@ -109,6 +111,8 @@ class _Rounds:
                 self.best_worker,
             )
             self.steps += steps
+            if best < shortest:
+                shortest, found_at = best, self.steps
             if best <= self.target * (1 + 1e-12):
                 break
             if self.budget.iterations is not None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from orchestrator_core.plan.result import PlanResult, PlanStatus
 
+SOLVING_SECONDS = 0.1
+"""An attempt of CP-SAT that took less did not get as far as solving."""
+
 _TITLES = {
     "heft": "HEFT",
     "heft-min": "HEFT (shortest durations)",
@@ -14,6 +17,7 @@ _TITLES = {
     "dps": "Decisive Path Scheduling",
     "serial": "Serial",
     "edf": "Earliest Deadline First",
+    "local-search": "Local search",
     "cpsat": "CP-SAT",
     "hint": "The schedule handed in",
 }
@@ -50,8 +54,8 @@ def _beside(result: PlanResult) -> str:
         if not others:
             return " found the schedule"
         shorter = 100 * (1 - result.makespan / min(others))
-        return f" found a schedule {shorter:.2g} % shorter than the best list planner"
+        return f" found a schedule {shorter:.2g} % shorter than the next best"
     best = f" gave the best of {len(others) + 1} schedules" if others else " gave the schedule"
-    if exact is None or exact.seconds == 0.0:
+    if exact is None or exact.seconds < SOLVING_SECONDS:
         return best
     return f"{best}; CP-SAT could not better it in {exact.seconds:.2g} s"

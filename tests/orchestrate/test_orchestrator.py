@@ -146,6 +146,19 @@ def test_a_plan_that_saves_too_little_is_made_but_not_followed(store):
     assert "left to Dask" in advice.reason
 
 
+def test_a_graph_that_is_too_large_is_left_to_dask(store):
+    learned(store)
+    advice = Orchestrator(store, largest=7).advise(sweep(), two_workers(), "sweep")
+    assert advice.plan is None
+    assert "8 tasks; 7 are planned" in advice.reason
+
+
+def test_a_forecast_is_a_little_more_than_the_makespan(store):
+    learned(store)
+    forecast = Orchestrator(store).forecast(sweep(), two_workers())
+    assert forecast.result.makespan <= forecast.expected < 1.5 * forecast.result.makespan
+
+
 def test_an_answer_from_memory_knows_what_was_loaded(store):
     learned(store)
     cold = Orchestrator(store, in_memory=True, budget=Budget(seconds=0.0))

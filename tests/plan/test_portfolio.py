@@ -110,7 +110,7 @@ def test_cpsat_proves_the_optimum_of_the_paper() -> None:
     result = plan(topcuoglu(), Budget(seconds=60.0))
     assert result.makespan == pytest.approx(73.0)
     assert result.status is PlanStatus.OPTIMAL
-    assert result.reason == "CP-SAT proved 73 s optimal; local-search had found it."
+    assert result.reason == "CP-SAT proved 73 s optimal; Local search had found it."
 
 
 def test_a_planner_that_raises_is_named_and_passed_by() -> None:
