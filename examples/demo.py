@@ -179,5 +179,5 @@ def _last_run(store: str) -> RunRecord:
 
 
 if __name__ == "__main__":
-    os.environ["DASK_LOGGING__DISTRIBUTED"] = "error"
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "critical"  # workers grumble when they are stopped
     sys.exit(main())
