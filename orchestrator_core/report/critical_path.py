@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from orchestrator_core.graph.task_graph import TaskGraph
 
+CLOCK_JITTER = 0.02
+"""Seconds by which the ends of actual bars may be off: workers' clocks are told by heartbeats."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
@@ -61,7 +64,7 @@ def critical_path(bars: list[Bar], graph: TaskGraph) -> list[Link]:
 def _cause(
     bar: Bar, by_task: dict[str, Bar], on_worker: dict[str, list[Bar]], graph: TaskGraph
 ) -> tuple[Bar | None, str]:
-    tolerance = 1e-6 + 1e-9 * bar.start
+    tolerance = min(CLOCK_JITTER, 0.5 * (bar.end - bar.start))
     place = graph.index.get(bar.task)
     producers = [] if place is None else [graph.names[i] for i in graph.predecessors(place)]
     inputs = [by_task[name] for name in producers if name in by_task]

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator_core.execute.record import RunRecord
-from orchestrator_core.report.critical_path import Bar
+from orchestrator_core.report.critical_path import CLOCK_JITTER, Bar
 
 PRECISION = 4
 """Decimal places of a time in the page: a tenth of a millisecond."""
-
-CLOCK_JITTER = 0.02
-"""Seconds by which bars of one thread may overlap: workers' clocks are told by their heartbeats."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
 def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]]:
     missed = run.seconds / plan.predicted - 1 if run.tasks and plan.predicted > 0 else None
     off = f"actual {'+' if (missed or 0) >= 0 else '−'}{_percent(abs(missed))}" if missed else ""
-    excess = plan.predicted - plan.lower_bound
+    excess = plan.schedule.makespan - plan.lower_bound
     gap = excess / plan.lower_bound if plan.lower_bound > 0 else None
     cards = [
         ("predicted", _seconds(plan.predicted), off or f"by {plan.planner}"),

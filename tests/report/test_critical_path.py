@@ -33,6 +33,13 @@ def test_idle_time_before_a_task_is_told():
     assert [link.idle for link in critical_path(bars, graph())] == [0.5, 0.75]
 
 
+def test_a_bar_that_ends_a_moment_late_by_its_clock_still_held_its_worker():
+    bars = [Bar("a", "w1", 0, 1), Bar("b", "w1", 1, 4.005), Bar("c", "w1", 4, 5)]
+    chain = critical_path(bars, graph())
+    assert [(link.bar.task, link.waited_for) for link in chain][-1] == ("c", "b")
+    assert chain[-1].idle == 0
+
+
 def test_nothing_ran_nothing_is_critical():
     assert critical_path([], graph()) == []
 
