@@ -41,7 +41,7 @@ class Orchestrator:
         *,
         mode: str = "auto",
         budget: Budget | None = None,
-        min_gain: float = 0.0,
+        min_gain: float = 0.02,
         planners: tuple[str, ...] | None = None,
         in_memory: bool = False,
         largest: int = 20_000,
@@ -53,7 +53,7 @@ class Orchestrator:
             mode: ``auto`` plans what is known; ``observe`` only records; ``off`` does neither.
             budget: of one planning; default: 2 % of the time that the graph is expected to take,
                 5 s at most.
-            min_gain: fraction of Dask's time that a plan must save to be followed.
+            min_gain: fraction of Dask's time that a plan must save to be followed; less is noise.
             planners: names to which planning is limited, as in `plan`.
             in_memory: answer from what `warm_up` and `record` have loaded, never from the
                 database, for callers that must not wait (an event loop).

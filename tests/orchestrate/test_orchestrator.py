@@ -211,3 +211,15 @@ def test_a_graph_that_states_its_times_needs_no_first_run(store):
 def test_a_forecast_of_the_unknown_is_refused_by_name(store):
     with pytest.raises(InvalidInstance, match=r"'load-0'.*not known"):
         Orchestrator(store).forecast(sweep(), two_workers())
+
+
+def test_on_equal_workers_with_equal_tasks_nothing_is_gained_and_dask_is_left_alone(store):
+    """Eight equal tasks on two equal workers: Dask's own order is optimal already."""
+    builder = TaskGraph.build()
+    for i in range(8):
+        builder.task(f"t{i}", kind="t", seconds=1.0)
+    advice = Orchestrator(store).advise(
+        builder.done(), Cluster([Worker("w0"), Worker("w1")]), "flow"
+    )
+    assert advice.plan is not None
+    assert not advice.adopted
