@@ -14,11 +14,15 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.learn.drift import drift
 from orchestrator_core.report.critical_path import critical_path
 from orchestrator_core.report.gantt import Bars, gantt_data, short_kind
 
 LONGEST_TABLE = 40
 """Rows of a table; the rest is counted."""
+
+LONGEST_MISSES = 10
+"""Tasks that are shown as furthest from the plan."""
 
 
 def write(run: RunRecord, path: str | Path) -> Path:
@@ -32,6 +36,7 @@ def render(run: RunRecord) -> str:
     """The page of `run`: HTML that loads nothing and runs only its own script."""
     bars = Bars.of(run)
     chain = critical_path(bars.actual or bars.planned, run.graph)
+    drifted = drift(run, worst=LONGEST_MISSES)
     script = _resource("gantt.js")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {"seconds": _seconds, "percent": _percent, "short_kind": short_kind}
@@ -44,7 +49,7 @@ def render(run: RunRecord) -> str:
         figures=_figures(run),
         chain=chain[-LONGEST_TABLE:],
         chain_hidden=max(0, len(chain) - LONGEST_TABLE),
-        misses=_misses(run),
+        misses=() if drifted is None else drifted.worst,
         kinds=_kind_rows(run),
         workers=_worker_rows(run, bars),
         data=_embed(gantt_data(run, bars, {link.bar.task for link in chain})),
@@ -103,25 +108,6 @@ def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]
         remark = f"simulated; the plan is {faster:.2f}× faster"
         cards.append(("Dask's own order", _seconds(plan.default_predicted), remark))
     return cards
-
-
-def _misses(run: RunRecord) -> list[dict[str, Any]]:
-    """Tasks whose duration differed most from the plan, largest first."""
-    if run.plan is None:
-        return []
-    planned = {a.task: a for a in run.plan.schedule.assignments}
-    known = [(record, planned[record.task]) for record in run.tasks if record.task in planned]
-    known.sort(key=lambda pair: -abs(pair[0].seconds - (pair[1].end - pair[1].start)))
-    return [
-        {
-            "task": record.task,
-            "worker": record.worker,
-            "planned_worker": promise.worker,
-            "planned": promise.end - promise.start,
-            "actual": record.seconds,
-        }
-        for record, promise in known[:10]
-    ]
 
 
 def _kind_rows(run: RunRecord) -> list[dict[str, Any]]:
