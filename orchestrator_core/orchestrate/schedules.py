@@ -18,9 +18,9 @@ from orchestrator_core.plan.bounds import Bound, lower_bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.canonical import from_canonical, to_canonical
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.engine.retime import retime
 from orchestrator_core.plan.portfolio import HINT, plan
 from orchestrator_core.plan.result import PlanResult
-from orchestrator_core.plan.retime import retime
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.store.base import StoredSchedule
 

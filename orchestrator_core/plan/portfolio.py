@@ -23,12 +23,12 @@ from orchestrator_core.plan.bounds import Bound, lower_bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.guard import guarded
-from orchestrator_core.plan.list_planner import LIST_PLANNERS, ListPlanner
-from orchestrator_core.plan.local_search import LocalSearch
+from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reason import reason_of
 from orchestrator_core.plan.result import Attempt, PlanResult
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.local_search import LocalSearch
 
 SECONDS_PER_CHOICE = 5e-8
 """A list planner's time for each task and worker, for the question whether it fits in a budget."""

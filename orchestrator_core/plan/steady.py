@@ -11,11 +11,11 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.decoder import Choice
-from orchestrator_core.plan.expand import Problem, expand
-from orchestrator_core.plan.place import place
-from orchestrator_core.plan.ranks import ready_order
-from orchestrator_core.plan.retime import placement
+from orchestrator_core.plan.engine.decoder import Choice
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.engine.ranks import ready_order
+from orchestrator_core.plan.engine.retime import placement
 from orchestrator_core.plan.schedule import Schedule
 
 

@@ -12,11 +12,11 @@ def warm_up() -> None:
     """
     from orchestrator_core.plan.bounds import lower_bound
     from orchestrator_core.plan.budget import Budget
-    from orchestrator_core.plan.decoder import Choice, decode
-    from orchestrator_core.plan.expand import expand
-    from orchestrator_core.plan.list_planner import LIST_PLANNERS
-    from orchestrator_core.plan.local_search import LocalSearch
-    from orchestrator_core.plan.orders import heft
+    from orchestrator_core.plan.engine.decoder import Choice, decode
+    from orchestrator_core.plan.engine.expand import expand
+    from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
+    from orchestrator_core.plan.lists.orders import heft
+    from orchestrator_core.plan.search.local_search import LocalSearch
 
     instance = Instance.from_arrays([[1.0, 2.0], [2.0, 1.0]], [(0, 1, 1.0)], deadline=100.0)
     for planner in LIST_PLANNERS:

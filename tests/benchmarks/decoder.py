@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from orchestrator_core import Instance
-from orchestrator_core.plan.decoder import decode
-from orchestrator_core.plan.expand import expand
-from orchestrator_core.plan.orders import heft
+from orchestrator_core.plan.engine.decoder import decode
+from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.lists.orders import heft
 from orchestrator_core.plan.warm import warm_up
 
 SIZES = ((1_000, 8), (10_000, 8), (100_000, 64))

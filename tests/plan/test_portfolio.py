@@ -20,7 +20,7 @@ from orchestrator_core.plan import PlanStatus, portfolio
 from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.list_planner import LIST_PLANNERS
+from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Assignment, Schedule

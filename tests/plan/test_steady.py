@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core import Budget, Instance, Schedule, check_schedule, plan
-from orchestrator_core.plan.expand import expand
+from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.schedule import Assignment
 from orchestrator_core.plan.steady import chains_first, remaining
 from tests.strategies import random_instance

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core import Budget, Instance, check_schedule, plan
-from orchestrator_core.plan.local_search import LocalSearch
+from orchestrator_core.plan.search.local_search import LocalSearch
 from tests.plan.papers import topcuoglu
 from tests.strategies import random_instance
 

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
 from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
-from orchestrator_core.plan import area, bounds
-from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.bounds import area, lower_bound, tiers
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.list_planner import LIST_PLANNERS
+from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.time_indexed import optimal_makespan
 from tests.plan.known import KNOWN, Known
 from tests.plan.papers import topcuoglu
@@ -111,7 +110,7 @@ def test_a_sample_of_a_large_instance_proves_nearly_as_much(
 
 def test_paths_without_transfers_prove_less_but_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     full = lower_bound(topcuoglu()).seconds
-    monkeypatch.setattr(bounds, "PATH_WORK", 0)
+    monkeypatch.setattr(tiers, "PATH_WORK", 0)
     plain = lower_bound(topcuoglu())
     # Shortest durations along n1 n2 n9 n10: 9 + 13 + 12 + 7.
     assert plain.seconds >= 41.0 * (1 - JUST_BELOW)

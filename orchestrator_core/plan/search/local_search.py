@@ -16,12 +16,12 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.decoder import Choice, only_threads
-from orchestrator_core.plan.expand import Problem, expand
-from orchestrator_core.plan.moves import search
-from orchestrator_core.plan.place import place
+from orchestrator_core.plan.engine.decoder import Choice, only_threads
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.planner import Proposal
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.moves import search
 
 ROUND_STEPS = 20_000
 """Decoded tasks in one compiled round, after which the clock is read: about 10 ms."""

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.plan.expand import Problem
-from orchestrator_core.plan.orders import over_modes
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.modes import over_modes
 
 LP_SIZE = 12_000
 """Most tasks x workers for the linear program; beyond, it is solved for a sample."""

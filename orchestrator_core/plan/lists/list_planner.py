@@ -9,12 +9,12 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
-from orchestrator_core.plan import orders
-from orchestrator_core.plan.balance import balance
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.decoder import Choice
-from orchestrator_core.plan.expand import Problem, expand
-from orchestrator_core.plan.place import place
+from orchestrator_core.plan.engine.decoder import Choice
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.lists import orders
+from orchestrator_core.plan.lists.balance import balance
 from orchestrator_core.plan.planner import Proposal
 from orchestrator_core.plan.schedule import Schedule
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.compiled import inner
+from orchestrator_core.plan.engine.compiled import inner
 
 _BLOCK = 16
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.compiled import compiled
-from orchestrator_core.plan.expand import Problem
+from orchestrator_core.plan.engine.compiled import compiled
+from orchestrator_core.plan.engine.expand import Problem
 
 
 @compiled

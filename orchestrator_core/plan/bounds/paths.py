@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.compiled import compiled, inner
+from orchestrator_core.plan.engine.compiled import compiled, inner
 
 
 @inner

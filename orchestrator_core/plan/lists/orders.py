@@ -8,15 +8,14 @@ first in the topological order, and to the worker that comes first in the cluste
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.decoder import Choice
-from orchestrator_core.plan.expand import Problem, frozen
-from orchestrator_core.plan.ranks import (
+from orchestrator_core.plan.engine.decoder import Choice
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.modes import best_seconds, over_modes
+from orchestrator_core.plan.engine.ranks import (
     depth_first_order,
     downward_rank,
     latest_ends,
@@ -128,20 +127,6 @@ def mean_seconds(problem: Problem) -> Floats:
     total = np.sum(problem.seconds, axis=1, where=eligible)
     number = over_modes(problem, np.add, eligible.sum(axis=1))
     return np.asarray(over_modes(problem, np.add, total) / number, dtype=np.float64)
-
-
-def over_modes(problem: Problem, reduce: np.ufunc, per_mode: NDArray[Any]) -> NDArray[Any]:
-    """(n, ...) the rows of `per_mode`, reduced over the modes of each single task."""
-    n = problem.n_tasks
-    if n == len(per_mode) and bool((problem.mode_begin == np.arange(n)).all()):
-        return per_mode  # one mode each and no counts: copies of a million rows cost memory
-    begins, place = np.unique(problem.mode_begin, return_inverse=True)
-    return np.asarray(reduce.reduceat(per_mode, begins)[place])
-
-
-def best_seconds(problem: Problem) -> Floats:
-    """(n, w) shortest duration over the modes; infinity where none may run."""
-    return frozen(over_modes(problem, np.minimum, problem.seconds))
 
 
 def mean_link(problem: Problem) -> tuple[float, float]:

@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.compiled import compiled, inner
-from orchestrator_core.plan.expand import Problem
-from orchestrator_core.plan.placing import Draft, Placed, Sent
-from orchestrator_core.plan.profiles import Profiles, first_fit, holds_fit, occupy, step_at
+from orchestrator_core.plan.engine.compiled import compiled, inner
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.placing import Draft, Placed, Sent
+from orchestrator_core.plan.engine.profiles import Profiles, first_fit, holds_fit, occupy, step_at
 
 
 @inner

@@ -15,11 +15,11 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.plan.area import area_bound
-from orchestrator_core.plan.expand import Problem, expand, frozen
-from orchestrator_core.plan.orders import best_seconds, over_modes
-from orchestrator_core.plan.paths import heads
-from orchestrator_core.plan.ranks import downward_rank, upward_rank
+from orchestrator_core.plan.bounds.area import area_bound
+from orchestrator_core.plan.bounds.paths import heads
+from orchestrator_core.plan.engine.expand import Problem, expand, frozen
+from orchestrator_core.plan.engine.modes import best_seconds, over_modes
+from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 
 PATH_WORK = 20_000_000
 """Most edges x workers^2 for which paths count transfers; beyond, transfers are free."""

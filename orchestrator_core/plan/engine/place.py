@@ -14,9 +14,9 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Ints
-from orchestrator_core.plan.decoder import Choice, DeadEnd, Decoded, decode, to_schedule
-from orchestrator_core.plan.expand import Problem, expand
-from orchestrator_core.plan.ranks import depth_first_order
+from orchestrator_core.plan.engine.decoder import Choice, DeadEnd, Decoded, decode, to_schedule
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.ranks import depth_first_order
 from orchestrator_core.plan.schedule import Schedule
 
 

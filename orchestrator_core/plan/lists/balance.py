@@ -13,10 +13,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from orchestrator_core.plan.area import priced, thread_prices
-from orchestrator_core.plan.decoder import Choice
-from orchestrator_core.plan.expand import Problem
-from orchestrator_core.plan.orders import best_seconds, heft
+from orchestrator_core.plan.bounds.area import priced, thread_prices
+from orchestrator_core.plan.engine.decoder import Choice
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.modes import best_seconds
+from orchestrator_core.plan.lists.orders import heft
 
 MOST_CHOICES = 20_000_000
 """Most tasks x workers; beyond, the table of prices would not fit beside the problem."""

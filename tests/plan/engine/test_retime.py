@@ -10,8 +10,8 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidSchedule, UnsupportedInstance
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.list_planner import LIST_PLANNERS
-from orchestrator_core.plan.retime import retime
+from orchestrator_core.plan.engine.retime import retime
+from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.plan.papers import TOPCUOGLU_EDGES, TOPCUOGLU_SECONDS, topcuoglu
 from tests.strategies import instances, serial_schedule

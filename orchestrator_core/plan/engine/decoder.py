@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.expand import Problem, expand
-from orchestrator_core.plan.general import place_on_profiles
-from orchestrator_core.plan.lanes import place_on_lanes
-from orchestrator_core.plan.placing import empty_draft, empty_placed, empty_sent
-from orchestrator_core.plan.profiles import idle_profiles
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.general import place_on_profiles
+from orchestrator_core.plan.engine.lanes import place_on_lanes
+from orchestrator_core.plan.engine.placing import empty_draft, empty_placed, empty_sent
+from orchestrator_core.plan.engine.profiles import idle_profiles
 from orchestrator_core.plan.schedule import Schedule
 
 INSERTION_TASKS = 100_000

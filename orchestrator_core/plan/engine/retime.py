@@ -9,10 +9,10 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.decoder import Choice, DeadEnd, decode, to_schedule
-from orchestrator_core.plan.expand import Problem, expand
-from orchestrator_core.plan.place import exceeded_stock, missed_deadline
-from orchestrator_core.plan.ranks import ready_order
+from orchestrator_core.plan.engine.decoder import Choice, DeadEnd, decode, to_schedule
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.place import exceeded_stock, missed_deadline
+from orchestrator_core.plan.engine.ranks import ready_order
 from orchestrator_core.plan.schedule import Schedule
 
 

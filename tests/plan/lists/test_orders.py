@@ -10,15 +10,15 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph import Cluster, Mode, Task, TaskGraph, Worker
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.expand import expand
-from orchestrator_core.plan.list_planner import LIST_PLANNERS, ListPlanner
-from orchestrator_core.plan.orders import heft, mean_link, mean_seconds
-from orchestrator_core.plan.ranks import (
+from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.engine.ranks import (
     depth_first_order,
     optimistic_cost,
     ready_order,
     upward_rank,
 )
+from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
+from orchestrator_core.plan.lists.orders import heft, mean_link, mean_seconds
 from orchestrator_core.plan.schedule import Schedule
 from tests.plan.papers import TOPCUOGLU_RANKS, topcuoglu
 from tests.strategies import instances

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.compiled import compiled, inner
-from orchestrator_core.plan.expand import Problem
-from orchestrator_core.plan.lanes import place_on_lanes
+from orchestrator_core.plan.engine.compiled import compiled, inner
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.lanes import place_on_lanes
 
 CRITICAL_SHARE = 0.7
 """How often a move changes a task of the critical path rather than any."""

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidSchedule, UnsupportedInstance
 from orchestrator_core.graph import Cluster, Edge, Link, Mode, Task, TaskGraph, Worker
-from orchestrator_core.plan import expand as expanding
 from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.decoder import (
+from orchestrator_core.plan.engine import expand as expanding
+from orchestrator_core.plan.engine.decoder import (
     Choice,
     DeadEnd,
     Decoded,
@@ -20,8 +20,8 @@ from orchestrator_core.plan.decoder import (
     only_threads,
     to_schedule,
 )
-from orchestrator_core.plan.expand import expand
-from orchestrator_core.plan.orders import heft
+from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.lists.orders import heft
 from orchestrator_core.plan.schedule import Schedule
 from tests.strategies import instances
 

@@ -1,0 +1,1 @@
+"""The compiled engine: from an order of tasks to a schedule."""

@@ -1,0 +1,1 @@
+"""List heuristics: the first schedules."""
