@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import (
@@ -24,7 +24,7 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.guard import guarded
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
-from orchestrator_core.plan.planner import Planner, Proposal
+from orchestrator_core.plan.planner import Brief, Planner, Proposal
 from orchestrator_core.plan.reason import reason_of
 from orchestrator_core.plan.result import Attempt, PlanResult
 from orchestrator_core.plan.schedule import Schedule
@@ -125,19 +125,16 @@ class _Search:
             return
         began = time.perf_counter()
         try:
-            proposal = self._proposal(planner, max(left, 0.0))
+            for proposal in self._proposals(planner, max(left, 0.0)):
+                self.consider(planner.name, proposal, time.perf_counter() - began)
         except UnsupportedInstance as error:
             self.unsupported.append(planner.name)
             self._note(planner.name, f"cannot take it: {error}", time.perf_counter() - began)
-            return
         except TimeoutError:
             self._note(planner.name, "hung, and was left behind", time.perf_counter() - began)
-            return
         except Exception as error:  # a broken planner must not cost the plan
             text = f"failed: {type(error).__name__}: {error}"
             self._note(planner.name, text, time.perf_counter() - began)
-            return
-        self.consider(planner.name, proposal, time.perf_counter() - began)
 
     def consider(self, name: str, proposal: Proposal, seconds: float) -> None:
         """Take over what is better: the schedule if it is valid, the bound if it can be true."""
@@ -157,7 +154,12 @@ class _Search:
                 self.bound = Bound(min(proposal.lower_bound, best), name)
             else:
                 note = f"its bound of {proposal.lower_bound:g} s exceeds a schedule of {best:g} s"
-        self.attempts.append(Attempt(name, makespan, seconds, note))
+        attempt = Attempt(name, makespan, seconds, note)
+        if self.attempts and self.attempts[-1].planner == name:
+            before = self.attempts.pop()
+            if makespan is None:
+                attempt = dataclasses.replace(attempt, makespan=before.makespan)
+        self.attempts.append(attempt)
 
     def result(self) -> PlanResult:
         if self.schedule is None:
@@ -183,13 +185,18 @@ class _Search:
             empty, 0.0, "no tasks", "none", "There is nothing to schedule.", self._elapsed()
         )
 
-    def _proposal(self, planner: Planner, left: float) -> Proposal:
+    def _proposals(self, planner: Planner, left: float) -> Iterable[Proposal]:
         budget = dataclasses.replace(self.budget, seconds=left)
-        arguments = (self.instance, budget, self.schedule, self.bound.seconds)
+        brief = Brief(
+            instance=self.instance,
+            budget=budget,
+            incumbent=self.schedule,
+            lower_bound=self.bound.seconds,
+        )
         if isinstance(planner, ListPlanner | LocalSearch):
-            return planner.plan(*arguments)
+            return planner.plan(brief)
         grace = GRACE if budget.iterations is None else GRACE_BY_STEPS
-        return guarded(lambda: planner.plan(*arguments), left + grace)
+        return guarded(lambda: list(planner.plan(brief)), left + grace)
 
     def _affords(self, planner: Planner, left: float) -> bool:
         """Is there time for it? List planners run in any case until there is a schedule."""

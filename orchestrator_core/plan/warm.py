@@ -16,12 +16,15 @@ def warm_up() -> None:
     from orchestrator_core.plan.engine.expand import expand
     from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
     from orchestrator_core.plan.lists.orders import heft
+    from orchestrator_core.plan.planner import Brief
     from orchestrator_core.plan.search.local_search import LocalSearch
 
     instance = Instance.from_arrays([[1.0, 2.0], [2.0, 1.0]], [(0, 1, 1.0)], deadline=100.0)
     for planner in LIST_PLANNERS:
-        schedule = planner.plan(instance, Budget(seconds=0.0), None, 0.0).schedule
+        schedule = next(planner.plan(Brief(instance))).schedule
     lower_bound(instance)
-    LocalSearch().plan(instance, Budget(iterations=1), schedule, 0.0)
+    brief = Brief(instance, Budget(iterations=1), incumbent=schedule)
+    for _ in LocalSearch().plan(brief):
+        pass
     problem = expand(instance)
     decode(problem, Choice(next(heft(problem)).order), general=True)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,8 @@ from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
-from orchestrator_core.plan.planner import Planner, Proposal
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.planner import Brief, Planner, Proposal
 from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.plan.papers import topcuoglu
@@ -40,14 +41,12 @@ class Fake:
     refuses: str | None = None
     asked: list[tuple[Budget, Schedule | None, float]] = field(default_factory=list)
 
-    def unsupported(self, instance: Instance) -> str | None:
+    def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
         return self.refuses
 
-    def plan(
-        self, instance: Instance, budget: Budget, incumbent: Schedule | None, lower_bound: float
-    ) -> Proposal:
-        self.asked.append((budget, incumbent, lower_bound))
-        return self.answer(instance)
+    def plan(self, brief: Brief) -> Iterator[Proposal]:
+        self.asked.append((brief.budget, brief.incumbent, brief.lower_bound))
+        yield self.answer(brief.instance)
 
 
 def note_of(name: str, *planners: Planner, instance: Instance | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator_core.costs.instance import Instance
@@ -11,7 +12,8 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.cpsat.process import Outcome, ask
 from orchestrator_core.plan.cpsat.wire import Limits, encode_question
-from orchestrator_core.plan.planner import Proposal
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 
 LEAST_SECONDS = 0.5
@@ -41,7 +43,7 @@ class CpSatPlanner:
     def name(self) -> str:
         return "cpsat"
 
-    def unsupported(self, instance: Instance) -> str | None:
+    def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
         """A word on the size, if it is beyond `largest`; it takes every constraint."""
         graph = instance.graph
         choices = int((instance.eligible.sum(axis=1) * graph.count[graph.mode_task]).sum())
@@ -52,17 +54,19 @@ class CpSatPlanner:
             f"worker; CP-SAT is tried up to {self.largest}"
         )
 
-    def plan(
-        self, instance: Instance, budget: Budget, incumbent: Schedule | None, lower_bound: float
-    ) -> Proposal:
+    def plan(self, brief: Brief) -> Iterator[Proposal]:
         """The best schedule and bound that CP-SAT finds within the budget."""
+        yield self._ask(brief)
+
+    def _ask(self, brief: Brief) -> Proposal:
+        instance, incumbent, lower_bound = brief.instance, brief.incumbent, brief.lower_bound
         if len(instance.graph) == 0:
-            return Proposal(Schedule([]), 0.0, "nothing to schedule")
+            return Proposal(Schedule([]), note="nothing to schedule")
         if incumbent is not None and incumbent.makespan <= lower_bound:
-            return Proposal(None, 0.0, "the incumbent is optimal already")
-        limits, seconds = self._limits(budget)
+            return Proposal(note="the incumbent is optimal already")
+        limits, seconds = self._limits(brief.budget)
         if seconds < LEAST_SECONDS:
-            return Proposal(None, 0.0, f"{seconds:.2g} s are too few to start a solver")
+            return Proposal(note=f"{seconds:.2g} s are too few to start a solver")
         outcome = ask(encode_question(instance, incumbent, lower_bound, limits), seconds)
         return _proposal(instance, outcome, deterministic=limits.work is not None)
 

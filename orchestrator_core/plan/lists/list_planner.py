@@ -9,13 +9,13 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
-from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.lists import orders
 from orchestrator_core.plan.lists.balance import balance
-from orchestrator_core.plan.planner import Proposal
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -33,7 +33,7 @@ class ListPlanner:
     choices: Callable[[Problem], Iterator[Choice]]
     work: float = 1.0
 
-    def unsupported(self, instance: Instance) -> str | None:
+    def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
         if self.choices is orders.edf and not np.isfinite(instance.graph.deadline).any():
             return "there is no deadline to order by"
         try:
@@ -42,19 +42,16 @@ class ListPlanner:
             return str(error)
         return None
 
-    def plan(
-        self, instance: Instance, budget: Budget, incumbent: Schedule | None, lower_bound: float
-    ) -> Proposal:
-        problem = expand(instance)
+    def plan(self, brief: Brief) -> Iterator[Proposal]:
         best: Schedule | None = None
         note = ""
-        for choice in self.choices(problem):
-            found = place(instance, choice)
+        for choice in self.choices(expand(brief.instance)):
+            found = place(brief.instance, choice)
             if isinstance(found, str):
                 note = note or found
             elif best is None or found.makespan < best.makespan:
                 best = found
-        return Proposal(best, note="" if best is not None else note)
+        yield Proposal(best, note="" if best is not None else note)
 
 
 LIST_PLANNERS = (

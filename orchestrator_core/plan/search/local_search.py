@@ -9,6 +9,7 @@ temperature lets it pass worse schedules.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,8 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.decoder import Choice, only_threads
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.place import place
-from orchestrator_core.plan.planner import Proposal
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.moves import search
 
@@ -44,7 +46,7 @@ class LocalSearch:
     patience: int = 100_000
     name: str = "local-search"
 
-    def unsupported(self, instance: Instance) -> str | None:
+    def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
         if instance.graph.n_instances > self.largest:
             return f"it takes {self.largest} tasks; there are {instance.graph.n_instances}"
         if not only_threads(expand(instance)):
@@ -55,22 +57,22 @@ class LocalSearch:
             return "it takes no stock"
         return None
 
-    def plan(
-        self, instance: Instance, budget: Budget, incumbent: Schedule | None, lower_bound: float
-    ) -> Proposal:
-        if incumbent is None:
-            return Proposal(None, note="there was no schedule to begin with")
-        problem = expand(instance)
-        key, worker = _solution(instance, problem, incumbent)
-        found = _Rounds(problem, key, worker, self, budget, lower_bound)
-        found.run()
-        choice = Choice(np.argsort(-found.best_key, kind="stable"), found.best_worker)
-        schedule = place(instance, choice)
-        if isinstance(schedule, str):
-            return Proposal(None, note=schedule)
-        better = schedule.makespan < incumbent.makespan
-        note = f"{found.steps} schedules tried"
-        return Proposal(schedule if better else None, note=note)
+    def plan(self, brief: Brief) -> Iterator[Proposal]:
+        if brief.incumbent is None:
+            yield Proposal(note="there was no schedule to begin with")
+            return
+        problem = expand(brief.instance)
+        key, worker = _solution(brief.instance, problem, brief.incumbent)
+        found = _Rounds(problem, key, worker, self, brief.budget, brief.lower_bound)
+        shortest = brief.incumbent.makespan
+        for _ in found.run():
+            schedule = None
+            if found.shortest < shortest * (1 - 1e-12):
+                choice = Choice(np.argsort(-found.best_key, kind="stable"), found.best_worker)
+                placed = place(brief.instance, choice)
+                if isinstance(placed, Schedule) and placed.makespan < shortest:
+                    schedule, shortest = placed, placed.makespan
+            yield Proposal(schedule, note=f"{found.steps} schedules tried")
 
 
 class _Rounds:
@@ -89,13 +91,15 @@ class _Rounds:
         self.key, self.worker = key, worker
         self.best_key, self.best_worker = key.copy(), worker.copy()
         self.steps = 0
+        self.shortest = np.inf
         self._round = max(1, ROUND_STEPS // max(1, problem.n_tasks))
 
-    def run(self) -> None:
+    def run(self) -> Iterator[None]:
+        """One round at each step."""
         may_run = _may_run(self.problem)
         began = time.perf_counter()
         limit = self.settings.share * self.budget.seconds
-        done, shortest, found_at = 0.0, np.inf, 0
+        done, found_at = 0.0, 0
         while done < 1.0 and self.steps - found_at <= self.settings.patience:
             steps = self._next_steps()
             best = search(
@@ -111,8 +115,9 @@ class _Rounds:
                 self.best_worker,
             )
             self.steps += steps
-            if best < shortest:
-                shortest, found_at = best, self.steps
+            if best < self.shortest:
+                self.shortest, found_at = best, self.steps
+            yield
             if best <= self.target * (1 + 1e-12):
                 break
             if self.budget.iterations is not None:

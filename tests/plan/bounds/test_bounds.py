@@ -10,8 +10,8 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
 from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
 from orchestrator_core.plan.bounds import area, lower_bound, tiers
-from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
+from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.time_indexed import optimal_makespan
 from tests.plan.known import KNOWN, Known
 from tests.plan.papers import topcuoglu
@@ -141,5 +141,5 @@ def test_no_bound_exceeds_a_schedule(instance: Instance) -> None:
     bound = lower_bound(instance).seconds
     for planner in LIST_PLANNERS:
         if planner.unsupported(instance) is None:
-            found = planner.plan(instance, Budget(), None, 0.0).schedule
+            found = next(planner.plan(Brief(instance))).schedule
             assert found is None or bound <= found.makespan * (1 + JUST_BELOW)

@@ -16,8 +16,9 @@ from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.cpsat import process
 from orchestrator_core.plan.cpsat.planner import CpSatPlanner
 from orchestrator_core.plan.cpsat.wire import Answer, decode_answer, encode_answer
-from orchestrator_core.plan.planner import Proposal
+from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Assignment, Schedule
+from tests.plan.asking import ask
 from tests.plan.known import KNOWN, instance_of
 
 ENOUGH = Budget(seconds=60.0)
@@ -50,7 +51,7 @@ def _instance() -> Instance:
 
 
 def _plan(budget: Budget) -> Proposal:
-    return CpSatPlanner().plan(_instance(), budget, None, 0.0)
+    return ask(CpSatPlanner(), Brief(_instance(), budget))
 
 
 def _line(start_of_b: float) -> str:
@@ -68,7 +69,7 @@ def _gone(started: list[subprocess.Popen[bytes]]) -> bool:
 
 def test_plans_in_a_process_of_its_own() -> None:
     known = KNOWN[6]
-    proposal = CpSatPlanner().plan(known.instance, ENOUGH, None, 0.0)
+    proposal = ask(CpSatPlanner(), Brief(known.instance, ENOUGH))
     assert proposal.schedule is not None
     check_schedule(known.instance, proposal.schedule)
     assert proposal.schedule.makespan == known.optimum
@@ -80,7 +81,7 @@ def test_iterations_give_the_same_schedule_from_any_thread() -> None:
     instance, found = KNOWN[3].instance, list[Proposal]()
 
     def plan() -> None:
-        found.append(CpSatPlanner().plan(instance, Budget(iterations=200), None, 0.0))
+        found.append(ask(CpSatPlanner(), Brief(instance, Budget(iterations=200))))
 
     threads = [threading.Thread(target=plan) for _ in range(2)]
     for thread in threads:
@@ -96,9 +97,10 @@ def test_works_where_main_cannot_be_imported_and_keeps_ortools_out() -> None:
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.cpsat.planner import CpSatPlanner
+from orchestrator_core.plan.planner import Brief
 import sys
 instance = Instance.from_arrays([[2.0, 3.0], [2.0, 3.0]], [])
-proposal = CpSatPlanner().plan(instance, Budget(60.0), None, 0.0)
+proposal = next(CpSatPlanner().plan(Brief(instance, Budget(60.0))))
 print(proposal.schedule.makespan, proposal.lower_bound, "ortools" in sys.modules)
 """
     result = subprocess.run(
@@ -203,7 +205,7 @@ def test_a_budget_below_the_start_of_a_process_starts_none(fault: Fault) -> None
 def test_nothing_is_started_for_what_is_optimal_already(fault: Fault) -> None:
     started = fault("")
     incumbent = Schedule([Assignment("a", "w0", 0, 3), Assignment("b", "w0", 3, 6)])
-    proposal = CpSatPlanner().plan(_instance(), ENOUGH, incumbent, 6.0)
+    proposal = ask(CpSatPlanner(), Brief(_instance(), ENOUGH, incumbent=incumbent, lower_bound=6.0))
     assert proposal == Proposal(None, 0.0, "the incumbent is optimal already")
     assert started == []
 

@@ -8,17 +8,17 @@ from hypothesis import given, settings
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidSchedule, UnsupportedInstance
-from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.retime import retime
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
+from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.plan.papers import TOPCUOGLU_EDGES, TOPCUOGLU_SECONDS, topcuoglu
 from tests.strategies import instances, serial_schedule
 
 
 def heft_of(instance: Instance) -> Schedule:
-    found = LIST_PLANNERS[0].plan(instance, Budget(), None, 0.0).schedule
+    found = next(LIST_PLANNERS[0].plan(Brief(instance))).schedule
     assert found is not None
     return found
 
@@ -120,7 +120,7 @@ def test_a_valid_schedule_never_gets_longer_under_its_own_durations(instance: In
         found
         for planner in LIST_PLANNERS
         if planner.unsupported(instance) is None
-        and (found := planner.plan(instance, Budget(), None, 0.0).schedule) is not None
+        and (found := next(planner.plan(Brief(instance))).schedule) is not None
     ]
     for schedule in schedules:
         try:

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph import Cluster, Mode, Task, TaskGraph, Worker
-from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.ranks import (
@@ -19,6 +18,7 @@ from orchestrator_core.plan.engine.ranks import (
 )
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.lists.orders import heft, mean_link, mean_seconds
+from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.schedule import Schedule
 from tests.plan.papers import TOPCUOGLU_RANKS, topcuoglu
 from tests.strategies import instances
@@ -27,7 +27,7 @@ BY_NAME = {planner.name: planner for planner in LIST_PLANNERS}
 
 
 def schedule(planner: ListPlanner, instance: Instance) -> Schedule | None:
-    return planner.plan(instance, Budget(), None, 0.0).schedule
+    return next(planner.plan(Brief(instance))).schedule
 
 
 def makespan(name: str, instance: Instance) -> float:
@@ -104,7 +104,7 @@ def test_edf_says_that_it_needs_deadlines() -> None:
 
 def test_a_missed_deadline_is_named() -> None:
     instance = Instance.from_arrays([[5.0], [1.0]], [], deadline=[np.inf, 1.0])
-    proposal = BY_NAME["heft"].plan(instance, Budget(), None, 0.0)
+    proposal = next(BY_NAME["heft"].plan(Brief(instance)))
     assert proposal.schedule is None
     assert "'t1' would end at 6 s, after its deadline of 1 s" in proposal.note
 
@@ -157,7 +157,7 @@ def test_every_planner_gives_a_valid_schedule_or_says_why_not(instance: Instance
     for planner in LIST_PLANNERS:
         if planner.unsupported(instance) is not None:
             continue
-        proposal = planner.plan(instance, Budget(), None, 0.0)
+        proposal = next(planner.plan(Brief(instance)))
         if proposal.schedule is None:
             assert proposal.note or planner.name == "balance"
         else:

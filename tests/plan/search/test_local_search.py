@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from orchestrator_core import Budget, Instance, check_schedule, plan
+from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.search.local_search import LocalSearch
+from tests.plan.asking import ask
 from tests.plan.papers import topcuoglu
 from tests.strategies import random_instance
 
@@ -17,7 +19,7 @@ def improved(instance, iterations=2_000, seed=0):
     """HEFT's schedule, and what the search makes of it."""
     begin = plan(instance, Budget(seconds=0.0), planners=["heft"]).schedule
     budget = Budget(seed=seed, iterations=iterations)
-    return begin, SEARCH.plan(instance, budget, begin, 0.0).schedule
+    return begin, ask(SEARCH, Brief(instance, budget, incumbent=begin)).schedule
 
 
 def test_it_finds_the_optimum_of_the_example_of_the_heft_paper():
@@ -65,7 +67,8 @@ def test_another_seed_searches_elsewhere():
 def test_a_proven_optimum_ends_the_search_at_once():
     instance = topcuoglu()
     begin = plan(instance, Budget(seconds=0.0), planners=["heft"]).schedule
-    proposal = SEARCH.plan(instance, Budget(iterations=10**9), begin, begin.makespan)
+    brief = Brief(instance, Budget(iterations=10**9), incumbent=begin, lower_bound=begin.makespan)
+    proposal = ask(SEARCH, brief)
     assert proposal.schedule is None
 
 
@@ -78,4 +81,4 @@ def test_it_says_what_it_cannot_take(constraint, word):
 
 
 def test_it_needs_a_schedule_to_begin_with():
-    assert SEARCH.plan(topcuoglu(), Budget(), None, 0.0).schedule is None
+    assert ask(SEARCH, Brief(topcuoglu())).schedule is None
