@@ -8,6 +8,7 @@ from typing import Protocol
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.schedule import Schedule
 
@@ -60,6 +61,11 @@ class Planner(Protocol):
     only `UnsupportedInstance`. Between two proposals it is cheap to leave it for good, so it
     proposes often, if need be with nothing in it: every 10 to 50 ms where it can.
     """
+
+    @property
+    def lane(self) -> Lane:
+        """Where it works."""
+        ...
 
     @property
     def name(self) -> str:

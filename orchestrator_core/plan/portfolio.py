@@ -1,34 +1,33 @@
 """plan: an instance and a budget in, the best schedule with its proof out (stage 3).
 
-List planners give the incumbent, the cheapest first; a local search betters it; then CP-SAT, where
-the instance is small enough, betters it once more and proves. Every schedule passes
+List planners give the incumbent, the cheapest first. Then a local search betters it in the caller's
+thread while, in a helper's process beside it, solvers raise the bound and improve windows of the
+schedule, or solve the instance as a whole where it is small. Every schedule passes
 `check_schedule` before it counts; a planner that raises, hangs or is wrong is named in the attempts
 and passed by.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import (
-    InvalidInput,
-    InvalidSchedule,
-    PlanningFailed,
-    UnsupportedInstance,
-)
-from orchestrator_core.plan.bounds import Bound, lower_bound
+from orchestrator_core.errors import InvalidInput, UnsupportedInstance
+from orchestrator_core.plan.board import Board
+from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.crew import pool
+from orchestrator_core.plan.crew.agenda import Agenda, Phase
 from orchestrator_core.plan.guard import guarded
+from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
-from orchestrator_core.plan.planner import Brief, Planner, Proposal
-from orchestrator_core.plan.reason import reason_of
-from orchestrator_core.plan.result import Attempt, PlanResult
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.planner import Planner, Proposal
+from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.local_search import LocalSearch
+from orchestrator_core.plan.together import Aside, one_by_one, search
 
 SECONDS_PER_CHOICE = 5e-8
 """A list planner's time for each task and worker, for the question whether it fits in a budget."""
@@ -36,11 +35,14 @@ SECONDS_PER_CHOICE = 5e-8
 FREE = 0.005
 """A list planner that takes less than these seconds always runs."""
 
+TO_START = 0.5
+"""With fewer seconds left, no helper is started; one that is kept from an earlier plan is asked."""
+
+TO_ASK = 0.02
+"""With fewer seconds left, no helper is asked at all."""
+
 GRACE = 2.0
 """Seconds beyond its budget after which a planner counts as hanging."""
-
-GRACE_BY_STEPS = 600.0
-"""The same where the budget counts steps, since a slow machine is no hang."""
 
 HINT = "hint"
 """Names the schedule that was handed in, where a planner's name is expected."""
@@ -52,6 +54,7 @@ def plan(
     planners: Sequence[str] | None = None,
     *,
     hint: Schedule | None = None,
+    objective: Objective = MAKESPAN,
     _registry: Sequence[Planner] | None = None,
 ) -> PlanResult:
     """The best schedule that the planners find within the budget, and how good it is at least.
@@ -60,8 +63,9 @@ def plan(
     instance, seed and iterations give the same schedule.
 
     Args:
-        planners: names of those to ask, in this order; None for all.
+        planners: names of those to ask; None for all.
         hint: a schedule of this instance, such as a stored one, to begin with if it is valid.
+        objective: what is minimised.
 
     Raises:
         InvalidInput: if a name is none of a planner's; the message lists them.
@@ -69,14 +73,9 @@ def plan(
         PlanningFailed: if no planner found a schedule; it says what each of them met.
     """
     chosen = _choose(registered() if _registry is None else _registry, planners)
-    search = _Search(instance, budget or Budget())
     if len(instance.graph) == 0:
-        return search.of_nothing()
-    if hint is not None:
-        search.consider(HINT, Proposal(hint), seconds=0.0)
-    for planner in chosen:
-        search.ask(planner)
-    return search.result()
+        return _nothing(instance)
+    return _Planning(Board(instance, budget or Budget(), objective), hint).ask(chosen)
 
 
 def registered() -> tuple[Planner, ...]:
@@ -98,131 +97,123 @@ def _choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Plann
     return [by_name[name] for name in names]
 
 
-class _Search:
-    """The incumbent, the best bound and the attempts, while planners are asked one by one."""
+def _nothing(instance: Instance) -> PlanResult:
+    """The empty schedule of a graph without tasks."""
+    empty = Schedule.from_columns((), instance.cluster.names, task=())
+    return PlanResult(empty, 0.0, "no tasks", "none", "There is nothing to schedule.", 0.0)
 
-    def __init__(self, instance: Instance, budget: Budget) -> None:
-        self.instance, self.budget = instance, budget
-        self.started = time.perf_counter()
-        self.schedule: Schedule | None = None
-        self.planner = ""
-        self.attempts: list[Attempt] = []
-        self.unsupported: list[str] = []
-        self.bound = lower_bound(instance)
 
-    def ask(self, planner: Planner) -> None:
-        """Let a planner try, unless there is nothing left to gain, or no time."""
-        if self._good_enough():
+def agenda(planners: Sequence[Planner]) -> Agenda:
+    """Who works when in the helper's process."""
+    return (Phase(tuple((planner, 1.0) for planner in planners)),)
+
+
+class _Planning:
+    """One plan in the making: lane after lane, until the board is good enough."""
+
+    def __init__(self, board: Board, hint: Schedule | None) -> None:
+        self.board, self.began = board, time.monotonic()
+        self.until = self.began + board.budget.seconds
+        self.by_steps = board.budget.iterations is not None
+        if hint is not None:
+            board.consider(HINT, Proposal(hint), 0.0)
+
+    def ask(self, planners: Sequence[Planner]) -> PlanResult:
+        for planner in planners:
+            if planner.lane is Lane.LIST:
+                self._list(planner)
+        for planner in planners:
+            if planner.lane is Lane.APART and not self.board.good_enough:
+                self._apart(planner)
+        searches = self._able(planners, Lane.SEARCH)
+        helpers = self._able(planners, Lane.HELPER)
+        if self.by_steps:
+            self._by_steps(searches, helpers)
+        else:
+            self._by_clock(searches, helpers)
+        return self.board.result(time.monotonic() - self.began)
+
+    def _able(self, planners: Sequence[Planner], lane: Lane) -> list[Planner]:
+        """Those of the lane that can take the instance, if there is anything left to gain."""
+        if self.board.good_enough:
+            return []
+        return [p for p in planners if p.lane is lane and self._can_take_it(p)]
+
+    def _can_take_it(self, planner: Planner) -> bool:
+        why = planner.unsupported(self.board.instance, self.board.objective)
+        if why is not None:
+            self.board.refuse(planner.name, why)
+        return why is None
+
+    def _list(self, planner: Planner) -> None:
+        """If there is something to gain and time for it; until there is a schedule, in any case."""
+        board = self.board
+        if board.good_enough or not self._can_take_it(planner):
             return
-        trouble = planner.unsupported(self.instance)
-        if trouble is not None:
-            self.unsupported.append(planner.name)
-            self._note(planner.name, f"cannot take it: {trouble}")
+        if not self._affords(planner):
+            self._not_tried(planner)
             return
-        left = self.budget.seconds - self._elapsed()
-        if self.budget.iterations is None and not self._affords(planner, left):
-            self._note(planner.name, f"was not tried: {max(left, 0.0):.2g} s were left")
+        search(board, [planner], self.until, None)
+        if not board.bound.method:
+            board.bound = lower_bound(board.instance)
+
+    def _affords(self, planner: Planner) -> bool:
+        if self.board.incumbent is None or self.by_steps:
+            return True
+        work = planner.work if isinstance(planner, ListPlanner) else 1.0
+        instance = self.board.instance
+        choices = instance.graph.n_instances * len(instance.cluster)
+        return choices * SECONDS_PER_CHOICE * work <= max(self._left(), FREE)
+
+    def _apart(self, planner: Planner) -> None:
+        """To its end, or until it counts as hanging."""
+        board, began = self.board, time.monotonic()
+        if not self._can_take_it(planner):
             return
-        began = time.perf_counter()
+        if self._left() <= 0 and not self.by_steps:
+            self._not_tried(planner)
+            return
+        brief = board.brief(self._left())
         try:
-            for proposal in self._proposals(planner, max(left, 0.0)):
-                self.consider(planner.name, proposal, time.perf_counter() - began)
+            for proposal in guarded(lambda: list(planner.plan(brief)), self._left() + GRACE):
+                board.consider(planner.name, proposal, time.monotonic() - began)
         except UnsupportedInstance as error:
-            self.unsupported.append(planner.name)
-            self._note(planner.name, f"cannot take it: {error}", time.perf_counter() - began)
+            board.refuse(planner.name, str(error))
         except TimeoutError:
-            self._note(planner.name, "hung, and was left behind", time.perf_counter() - began)
+            board.note(planner.name, "hung, and was left behind", time.monotonic() - began)
         except Exception as error:  # a broken planner must not cost the plan
             text = f"failed: {type(error).__name__}: {error}"
-            self._note(planner.name, text, time.perf_counter() - began)
+            board.note(planner.name, text, time.monotonic() - began)
 
-    def consider(self, name: str, proposal: Proposal, seconds: float) -> None:
-        """Take over what is better: the schedule if it is valid, the bound if it can be true."""
-        note, makespan = proposal.note, None
-        if proposal.schedule is not None:
-            makespan = proposal.schedule.makespan
-            if self.schedule is None or not makespan >= self.schedule.makespan:
-                try:
-                    check_schedule(self.instance, proposal.schedule)
-                except InvalidSchedule as error:
-                    note, makespan = f"gave an invalid schedule: {error}", None
-                else:
-                    self.schedule, self.planner = proposal.schedule, name
-        if proposal.lower_bound > self.bound.seconds:
-            best = self.schedule.makespan if self.schedule is not None else float("inf")
-            if proposal.lower_bound <= best * (1 + 1e-6):
-                self.bound = Bound(min(proposal.lower_bound, best), name)
-            else:
-                note = f"its bound of {proposal.lower_bound:g} s exceeds a schedule of {best:g} s"
-        attempt = Attempt(name, makespan, seconds, note)
-        if self.attempts and self.attempts[-1].planner == name:
-            before = self.attempts.pop()
-            if makespan is None:
-                attempt = dataclasses.replace(attempt, makespan=before.makespan)
-        self.attempts.append(attempt)
+    def _by_steps(self, searches: Sequence[Planner], helpers: Sequence[Planner]) -> None:
+        for planner in searches:
+            search(self.board, [planner], self.until, None)
+        one_by_one(self.board, helpers)
 
-    def result(self) -> PlanResult:
-        if self.schedule is None:
-            self._fail()
-        assert self.schedule is not None
-        method = "CP-SAT" if self.bound.method == "cpsat" else self.bound.method
-        bare = PlanResult(
-            schedule=self.schedule,
-            lower_bound=self.bound.seconds,
-            bound_method=method,
-            planner=self.planner,
-            reason="",
-            seconds=self._elapsed(),
-            attempts=tuple(self.attempts),
-        )
-        return dataclasses.replace(bare, reason=reason_of(bare))
+    def _by_clock(self, searches: Sequence[Planner], helpers: Sequence[Planner]) -> None:
+        if self._left() <= 0:
+            for planner in (*searches, *helpers):
+                self._not_tried(planner)
+            return
+        aside = self._aside(helpers)
+        try:
+            search(self.board, searches, self.until, aside)
+            if aside is not None:
+                aside.wait(self.until)
+        finally:
+            if aside is not None:
+                aside.close()
 
-    def of_nothing(self) -> PlanResult:
-        """The empty schedule of a graph without tasks."""
-        cluster = self.instance.cluster
-        empty = Schedule.from_columns((), cluster.names, task=())
-        return PlanResult(
-            empty, 0.0, "no tasks", "none", "There is nothing to schedule.", self._elapsed()
-        )
+    def _aside(self, helpers: Sequence[Planner]) -> Aside | None:
+        """The helper at work, if there is time for one."""
+        if helpers and self._left() >= (TO_ASK if pool.ready() else TO_START):
+            return Aside(self.board, agenda(helpers), self.until)
+        for planner in helpers:
+            self._not_tried(planner)
+        return None
 
-    def _proposals(self, planner: Planner, left: float) -> Iterable[Proposal]:
-        budget = dataclasses.replace(self.budget, seconds=left)
-        brief = Brief(
-            instance=self.instance,
-            budget=budget,
-            incumbent=self.schedule,
-            lower_bound=self.bound.seconds,
-        )
-        if isinstance(planner, ListPlanner | LocalSearch):
-            return planner.plan(brief)
-        grace = GRACE if budget.iterations is None else GRACE_BY_STEPS
-        return guarded(lambda: list(planner.plan(brief)), left + grace)
+    def _not_tried(self, planner: Planner) -> None:
+        self.board.note(planner.name, f"was not tried: {max(self._left(), 0.0):.2g} s were left")
 
-    def _affords(self, planner: Planner, left: float) -> bool:
-        """Is there time for it? List planners run in any case until there is a schedule."""
-        if not isinstance(planner, ListPlanner):
-            return left > 0 or (self.schedule is None and not self.attempts)
-        if self.schedule is None:
-            return True
-        choices = self.instance.graph.n_instances * len(self.instance.cluster)
-        return choices * SECONDS_PER_CHOICE * planner.work <= max(left, FREE)
-
-    def _good_enough(self) -> bool:
-        if self.schedule is None:
-            return False
-        return self.schedule.makespan <= self.bound.seconds * (1 + self.budget.gap) + 1e-12
-
-    def _note(self, name: str, note: str, seconds: float = 0.0) -> None:
-        self.attempts.append(Attempt(name, None, seconds, note))
-
-    def _elapsed(self) -> float:
-        return time.perf_counter() - self.started
-
-    def _fail(self) -> None:
-        told = "; ".join(f"{attempt.planner}: {attempt.note}" for attempt in self.attempts)
-        if self.attempts and len(self.unsupported) == len(self.attempts):
-            raise UnsupportedInstance(f"no planner takes this instance: {told}")
-        raise PlanningFailed(
-            f"no planner found a schedule: {told}. Give more seconds, memory or workers, or relax "
-            "deadlines"
-        )
+    def _left(self) -> float:
+        return self.until - time.monotonic()

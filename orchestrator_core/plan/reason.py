@@ -23,9 +23,14 @@ _TITLES = {
 }
 
 
+def title_of(planner: str) -> str:
+    """What a person calls the planner."""
+    return _TITLES.get(planner, planner)
+
+
 def reason_of(result: PlanResult) -> str:
     """The sentence, for a person; its numbers are those of the result."""
-    title = _TITLES.get(result.planner, result.planner)
+    title = title_of(result.planner)
     makespan = f"{result.makespan:.4g} s"
     if result.status is PlanStatus.OPTIMAL:
         if result.bound_method != "CP-SAT":

@@ -161,9 +161,7 @@ class Schedule:
         put(self, "worker_names", worker_names)
         put(self, "segments", dict(segments))
         k, x = np.size(columns["task"]), np.size(columns.get("transfer_task", ()))
-        for name in Schedule.__slots__:
-            if name in ("__dict__", "task_names", "worker_names", "segments"):
-                continue
+        for name in _COLUMNS:
             of_time = name.endswith(("start", "end", "encoded", "nbytes"))
             length = x if name.startswith("transfer_") else k
             column: Any = np.array(
@@ -247,10 +245,29 @@ class Schedule:
         return hash((len(self), self.makespan))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Schedule.from_json, (self.to_json(),))
+        names = (self.task_names, self.worker_names)
+        return (_restored, (*names, dict(self.segments), *(getattr(self, c) for c in _COLUMNS)))
 
     def __repr__(self) -> str:
         return f"Schedule({len(self)} assignments, makespan {self.makespan:.6g} s)"
+
+
+_COLUMNS = tuple(
+    name
+    for name in Schedule.__slots__
+    if name not in ("__dict__", "task_names", "worker_names", "segments")
+)
+
+
+def _restored(
+    task_names: tuple[str, ...],
+    worker_names: tuple[str, ...],
+    segments: dict[int, tuple[tuple[float, float], ...]],
+    *columns: ArrayLike,
+) -> Schedule:
+    """The schedule that was pickled."""
+    by_name = dict(zip(_COLUMNS, columns, strict=True))
+    return Schedule.from_columns(task_names, worker_names, segments=segments, **by_name)
 
 
 class _Names(dict[str, int]):

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from orchestrator_core.plan import PlanStatus, portfolio
 from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Planner, Proposal
@@ -40,6 +42,7 @@ class Fake:
     name: str = "fake"
     refuses: str | None = None
     asked: list[tuple[Budget, Schedule | None, float]] = field(default_factory=list)
+    lane: ClassVar[Lane] = Lane.APART
 
     def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
         return self.refuses

@@ -1,0 +1,143 @@
+"""Board: the best schedule and the best bound so far, and who said what (stage 3).
+
+The one door through which a schedule becomes the incumbent: every planner's proposal, whatever
+process it comes from, is judged here, and every planner is briefed from here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidSchedule, PlanningFailed, UnsupportedInstance
+from orchestrator_core.plan.bounds import Bound
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.planner import Brief, Proposal
+from orchestrator_core.plan.reason import reason_of, title_of
+from orchestrator_core.plan.result import Attempt, PlanResult
+from orchestrator_core.plan.schedule import Schedule
+
+ROUNDING = 1e-6
+"""A bound may exceed a valid schedule by this part of it before it is called wrong."""
+
+MOST_SEEDS = 8
+"""Schedules that are kept to search from, the newest."""
+
+
+class Board:
+    """What is known about one instance, while planners are asked.
+
+    Attributes:
+        incumbent: the best valid schedule, or None. planner: who found it.
+        bound: the best proven bound.
+        seeds: other schedules to search from.
+        attempts: what each planner did, by name, in the order in which they spoke first.
+        unsupported: names of those that could not take the instance.
+    """
+
+    def __init__(self, instance: Instance, budget: Budget, objective: Objective) -> None:
+        self.instance, self.budget, self.objective = instance, budget, objective
+        self.incumbent: Schedule | None = None
+        self.planner = ""
+        self.bound = Bound(0.0, "")
+        self.seeds: tuple[Schedule, ...] = ()
+        self.attempts: dict[str, Attempt] = {}
+        self.unsupported: list[str] = []
+
+    def brief(self, seconds: float) -> Brief:
+        """What a planner is told that has so many seconds."""
+        budget = dataclasses.replace(self.budget, seconds=max(0.0, seconds))
+        found = (self.incumbent, self.bound.seconds, self.seeds)
+        return Brief(self.instance, budget, self.objective, *found)
+
+    def renew(self, brief: Brief) -> None:
+        """Tell a planner at work what is new."""
+        brief.incumbent, brief.seeds = self.incumbent, self.seeds
+        brief.lower_bound = self.bound.seconds
+
+    def consider(self, name: str, proposal: Proposal, seconds: float) -> None:
+        """Take over what is better: the schedule if it is valid, the bound if it can be true."""
+        note, makespan = proposal.note, None
+        if proposal.schedule is not None:
+            makespan, trouble = self._schedule(name, proposal.schedule)
+            note = trouble or note
+        if proposal.lower_bound > self.bound.seconds:
+            note = (
+                self._bound(Bound(proposal.lower_bound, proposal.method or title_of(name))) or note
+            )
+        if proposal.seed is not None:
+            self.seeds = (*self.seeds, proposal.seed)[-MOST_SEEDS:]
+        self.note(name, note, seconds, makespan)
+
+    def note(
+        self, name: str, text: str, seconds: float = 0.0, makespan: float | None = None
+    ) -> None:
+        """Keep what a planner did: its best makespan, its last word, all its seconds."""
+        before = self.attempts.get(name, Attempt(name, None, 0.0))
+        known = [each for each in (before.makespan, makespan) if each is not None]
+        self.attempts[name] = Attempt(
+            name, min(known, default=None), max(seconds, before.seconds), text or before.note
+        )
+
+    def refuse(self, name: str, why: str) -> None:
+        """A planner cannot take the instance."""
+        self.unsupported.append(name)
+        self.note(name, f"cannot take it: {why}")
+
+    @property
+    def good_enough(self) -> bool:
+        """Is the gap what the budget asks for?"""
+        if self.incumbent is None:
+            return False
+        most = self.bound.seconds * (1 + self.budget.gap)
+        return self.incumbent.makespan <= most + 1e-12
+
+    def result(self, seconds: float) -> PlanResult:
+        """The best of all.
+
+        Raises:
+            UnsupportedInstance: if no planner could take the instance.
+            PlanningFailed: if no planner found a schedule.
+        """
+        if self.incumbent is None:
+            raise self._failure()
+        bare = PlanResult(
+            schedule=self.incumbent,
+            lower_bound=self.bound.seconds,
+            bound_method=self.bound.method,
+            planner=self.planner,
+            reason="",
+            seconds=seconds,
+            attempts=tuple(self.attempts.values()),
+        )
+        return dataclasses.replace(bare, reason=reason_of(bare))
+
+    def _schedule(self, name: str, schedule: Schedule) -> tuple[float | None, str]:
+        """(its makespan if it is valid, else what is wrong with it)."""
+        if self.incumbent is not None and schedule.makespan >= self.incumbent.makespan:
+            return schedule.makespan, ""
+        try:
+            check_schedule(self.instance, schedule)
+        except InvalidSchedule as error:
+            return None, f"gave an invalid schedule: {error}"
+        self.incumbent, self.planner = schedule, name
+        return schedule.makespan, ""
+
+    def _bound(self, bound: Bound) -> str:
+        """What is wrong with it, or nothing."""
+        best = self.incumbent.makespan if self.incumbent is not None else float("inf")
+        if bound.seconds > best * (1 + ROUNDING):
+            return f"its bound of {bound.seconds:g} s exceeds a schedule of {best:g} s"
+        self.bound = dataclasses.replace(bound, seconds=min(bound.seconds, best))
+        return ""
+
+    def _failure(self) -> UnsupportedInstance | PlanningFailed:
+        told = "; ".join(f"{attempt.planner}: {attempt.note}" for attempt in self.attempts.values())
+        if self.attempts and len(self.unsupported) == len(self.attempts):
+            return UnsupportedInstance(f"no planner takes this instance: {told}")
+        return PlanningFailed(
+            f"no planner found a schedule: {told}. Give more seconds, memory or workers, or relax "
+            "deadlines"
+        )
