@@ -14,6 +14,7 @@ from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.objectives.judge import Judge, Value
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.reason import reason_of, title_of
 from orchestrator_core.plan.result import Attempt, PlanResult
@@ -30,8 +31,8 @@ class Board:
     """What is known about one instance, while planners are asked.
 
     Attributes:
-        incumbent: the best valid schedule, or None. planner: who found it.
-        bound: the best proven bound.
+        incumbent: the best valid schedule, or None. value: what it is worth. planner: whose it is.
+        bound: the best proven bound on the first criterion of the objective.
         seeds: other schedules to search from.
         attempts: what each planner did, by name, in the order in which they spoke first.
         unsupported: names of those that could not take the instance.
@@ -39,7 +40,9 @@ class Board:
 
     def __init__(self, instance: Instance, budget: Budget, objective: Objective) -> None:
         self.instance, self.budget, self.objective = instance, budget, objective
+        self.judge = Judge(instance, objective)
         self.incumbent: Schedule | None = None
+        self.value: Value | None = None
         self.planner = ""
         self.bound = Bound(0.0, "")
         self.seeds: tuple[Schedule, ...] = ()
@@ -89,10 +92,9 @@ class Board:
     @property
     def good_enough(self) -> bool:
         """Is the gap what the budget asks for?"""
-        if self.incumbent is None:
+        if self.value is None:
             return False
-        most = self.bound.seconds * (1 + self.budget.gap)
-        return self.incumbent.makespan <= most + 1e-12
+        return self.judge.optimal(self.value, self.bound.seconds, self.budget.gap)
 
     def result(self, seconds: float) -> PlanResult:
         """The best of all.
@@ -101,7 +103,7 @@ class Board:
             UnsupportedInstance: if no planner could take the instance.
             PlanningFailed: if no planner found a schedule.
         """
-        if self.incumbent is None:
+        if self.incumbent is None or self.value is None:
             raise self._failure()
         bare = PlanResult(
             schedule=self.incumbent,
@@ -111,25 +113,28 @@ class Board:
             reason="",
             seconds=seconds,
             attempts=tuple(self.attempts.values()),
+            objective=str(self.objective),
+            values=self.value,
         )
         return dataclasses.replace(bare, reason=reason_of(bare))
 
     def _schedule(self, name: str, schedule: Schedule) -> tuple[float | None, str]:
         """(its makespan if it is valid, else what is wrong with it)."""
-        if self.incumbent is not None and schedule.makespan >= self.incumbent.makespan:
+        value = self.judge.value(schedule)
+        if not self.judge.better(value, self.value):
             return schedule.makespan, ""
         try:
             check_schedule(self.instance, schedule)
         except InvalidSchedule as error:
             return None, f"gave an invalid schedule: {error}"
-        self.incumbent, self.planner = schedule, name
+        self.incumbent, self.value, self.planner = schedule, value, name
         return schedule.makespan, ""
 
     def _bound(self, bound: Bound) -> str:
         """What is wrong with it, or nothing."""
-        best = self.incumbent.makespan if self.incumbent is not None else float("inf")
+        best = self.value[0] if self.value is not None else float("inf")
         if bound.seconds > best * (1 + ROUNDING):
-            return f"its bound of {bound.seconds:g} s exceeds a schedule of {best:g} s"
+            return f"its bound of {bound.seconds:g} exceeds a schedule of {best:g}"
         self.bound = dataclasses.replace(bound, seconds=min(bound.seconds, best))
         return ""
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput, UnsupportedInstance
 from orchestrator_core.plan.board import Board
-from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.crew import pool
 from orchestrator_core.plan.crew.agenda import Agenda, Phase
@@ -23,6 +23,7 @@ from orchestrator_core.plan.guard import guarded
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objectives.bounds import value_bound
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
@@ -54,7 +55,7 @@ def plan(
     planners: Sequence[str] | None = None,
     *,
     hint: Schedule | None = None,
-    objective: Objective = MAKESPAN,
+    objective: Objective | str = MAKESPAN,
     _registry: Sequence[Planner] | None = None,
 ) -> PlanResult:
     """The best schedule that the planners find within the budget, and how good it is at least.
@@ -65,17 +66,18 @@ def plan(
     Args:
         planners: names of those to ask; None for all.
         hint: a schedule of this instance, such as a stored one, to begin with if it is valid.
-        objective: what is minimised.
+        objective: what is minimised, such as ``"tardiness,makespan"``; see `Objective`.
 
     Raises:
-        InvalidInput: if a name is none of a planner's; the message lists them.
+        InvalidInput: if a name is none of a planner's or a criterion's; the message lists them.
         UnsupportedInstance: if no planner can take the instance; it names their reasons.
         PlanningFailed: if no planner found a schedule; it says what each of them met.
     """
     chosen = _choose(registered() if _registry is None else _registry, planners)
     if len(instance.graph) == 0:
         return _nothing(instance)
-    return _Planning(Board(instance, budget or Budget(), objective), hint).ask(chosen)
+    board = Board(instance, budget or Budget(), Objective.of(objective))
+    return _Planning(board, hint).ask(chosen)
 
 
 def registered() -> tuple[Planner, ...]:
@@ -155,7 +157,8 @@ class _Planning:
             return
         search(board, [planner], self.until, None)
         if not board.bound.method:
-            board.bound = lower_bound(board.instance)
+            bound = value_bound(board.instance, board.objective)
+            board.bound = Bound(bound.value, bound.method)
 
     def _affords(self, planner: Planner) -> bool:
         if self.board.incumbent is None or self.by_steps:

@@ -31,14 +31,14 @@ def title_of(planner: str) -> str:
 def reason_of(result: PlanResult) -> str:
     """The sentence, for a person; its numbers are those of the result."""
     title = title_of(result.planner)
-    makespan = f"{result.makespan:.4g} s"
+    worth = _worth(result)
     if result.status is PlanStatus.OPTIMAL:
         if result.bound_method != "CP-SAT":
             return (
-                f"{title}: {makespan} is optimal, since it meets the bound ({result.bound_method})."
+                f"{title}: {worth} is optimal, since it meets the bound ({result.bound_method})."
             )
         whose = "" if result.planner == "cpsat" else f"; {title} had found it"
-        return f"CP-SAT proved {makespan} optimal{whose}."
+        return f"CP-SAT proved {worth} optimal{whose}."
     proven = (
         f"proven within {100 * result.gap:.2g} % of the optimum ({result.bound_method})"
         if result.lower_bound > 0
@@ -47,8 +47,19 @@ def reason_of(result: PlanResult) -> str:
     return f"{title}{_beside(result)}; {proven}."
 
 
+def _worth(result: PlanResult) -> str:
+    """The value under the first criterion, with its unit."""
+    criterion = result.objective.partition(",")[0]
+    if criterion == "memory":
+        return f"{result.value / 2**30:.4g} GiB at the peak"
+    units = {"makespan": "s", "tardiness": "s of weighted tardiness"}
+    return f"{result.value:.4g} {units.get(criterion, 'to pay')}"
+
+
 def _beside(result: PlanResult) -> str:
     """What the other planners had to say."""
+    if not result.objective.startswith("makespan"):
+        return f" gave the schedule: {_worth(result)}"
     exact = next((a for a in result.attempts if a.planner == "cpsat"), None)
     others = [
         attempt.makespan

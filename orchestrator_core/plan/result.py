@@ -41,13 +41,15 @@ class PlanResult:
 
     Attributes:
         schedule: has passed `check_schedule`.
-        lower_bound: no schedule of the instance has a smaller makespan; seconds.
+        lower_bound: no schedule of the instance is worth less under the first criterion of the
+            objective; seconds for the makespan.
         bound_method: how the bound was proven, such as ``critical path`` or ``CP-SAT``.
         planner: who made the schedule.
         reason: one sentence on why this planner's schedule, and why not better.
         seconds: wall seconds of planning.
         attempts: what each planner of the portfolio did.
-        objective: what was minimised.
+        objective: what was minimised: criteria, the most important first, as in `Objective`.
+        values: what the schedule is worth, one number for each criterion.
     """
 
     schedule: Schedule
@@ -58,6 +60,12 @@ class PlanResult:
     seconds: float
     attempts: tuple[Attempt, ...] = ()
     objective: str = "makespan"
+    values: tuple[float, ...] = ()
+
+    @property
+    def value(self) -> float:
+        """What the schedule is worth under the first criterion."""
+        return self.values[0] if self.values else self.makespan
 
     @property
     def makespan(self) -> float:
@@ -65,8 +73,8 @@ class PlanResult:
 
     @property
     def gap(self) -> float:
-        """``makespan / lower_bound - 1``: the schedule is at most this far from optimal."""
-        excess = self.makespan - self.lower_bound
+        """``value / lower_bound - 1``: the schedule is at most this far from optimal."""
+        excess = self.value - self.lower_bound
         if excess <= 0:
             return 0.0
         return excess / self.lower_bound if self.lower_bound > 0 else math.inf

@@ -28,6 +28,7 @@ class PlanResultWire(msgspec.Struct, forbid_unknown_fields=True):
     seconds: float
     attempts: list[AttemptWire]
     objective: str
+    values: tuple[float, ...] = ()
 
 
 def encode_result(result: PlanResult) -> bytes:
@@ -42,6 +43,7 @@ def encode_result(result: PlanResult) -> bytes:
             seconds=result.seconds,
             attempts=[(a.planner, a.makespan, a.seconds, a.note) for a in result.attempts],
             objective=result.objective,
+            values=result.values,
         )
     )
 
@@ -62,4 +64,5 @@ def decode_result(text: str | bytes) -> PlanResult:
         seconds=wire.seconds,
         attempts=tuple(Attempt(*attempt) for attempt in wire.attempts),
         objective=wire.objective,
+        values=wire.values,
     )

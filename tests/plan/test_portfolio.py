@@ -147,7 +147,7 @@ def test_a_bound_above_a_valid_schedule_is_not_believed() -> None:
     def boast(instance: Instance) -> Proposal:
         return Proposal(None, lower_bound=1000.0)
 
-    assert "exceeds a schedule of 80 s" in note_of("fake", Fake(boast))
+    assert "exceeds a schedule of 80" in note_of("fake", Fake(boast))
 
 
 def test_a_better_bound_counts() -> None:

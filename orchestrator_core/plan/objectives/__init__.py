@@ -1,0 +1,1 @@
+"""Objectives beside the makespan: what a schedule is worth, bounds, planners, Pareto, quantiles."""

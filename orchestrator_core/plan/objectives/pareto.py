@@ -1,0 +1,125 @@
+"""pareto: schedules of which none is better than another in everything (stage 3).
+
+The heuristics of all criteria begin: orders, plans on subsets of the workers, tighter and tighter
+memory. Then a Pareto local search (L. Paquete, M. Chiarandini, T. Stützle, 2004) looks for more:
+again and again a point of the front is changed a little, and what no point dominates is added. Each
+point is a valid schedule; the front is not proven to be complete.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidSchedule
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.objectives.front import Front
+from orchestrator_core.plan.objectives.judge import Judge, Value
+from orchestrator_core.plan.objectives.neighbours import Neighbours
+from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS, finished
+from orchestrator_core.plan.objectives.worker_subsets import worker_subsets
+from orchestrator_core.plan.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoPoint:
+    """A valid schedule, and what it is worth by each criterion of the front."""
+
+    value: Value
+    schedule: Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoFront:
+    """Points of which none dominates another, the best in the first criterion first.
+
+    Attributes:
+        criteria: what `ParetoPoint.value` holds, in this order; units as in `values.py`.
+        seconds: wall seconds of planning.
+    """
+
+    criteria: tuple[str, ...]
+    points: tuple[ParetoPoint, ...]
+    seconds: float
+
+    def within(self, criterion: str, limit: float) -> ParetoPoint | None:
+        """The best point in the first criterion of those that keep a limit, such as a price."""
+        k = self.criteria.index(criterion)
+        return next((point for point in self.points if point.value[k] <= limit), None)
+
+
+def pareto(
+    instance: Instance,
+    budget: Budget | None = None,
+    objectives: Sequence[str] = ("makespan", "price"),
+    seeds: Sequence[Schedule] = (),
+) -> ParetoFront:
+    """The front that is found within the budget; with `budget.iterations`, always the same.
+
+    Args:
+        objectives: the criteria, two or more; see `Objective`.
+        seeds: valid schedules to begin with, such as a plan with the least makespan.
+
+    Raises:
+        InvalidInput: for a criterion that there is not.
+    """
+    began, budget = time.perf_counter(), budget or Budget()
+    judge = Judge(instance, Objective(tuple(objectives)))
+    if len(instance.graph) == 0:
+        return ParetoFront(judge.objective.criteria, (), 0.0)
+    front: Front[Schedule] = Front()
+    for schedule in _beginnings(judge, seeds):
+        _add(front, judge, schedule)
+        if budget.iterations is None and time.perf_counter() - began >= budget.seconds:
+            break
+    _search(front, judge, budget, began)
+    points = sorted(front.points, key=lambda point: point[0])
+    return ParetoFront(
+        judge.objective.criteria,
+        tuple(ParetoPoint(value, schedule) for value, schedule in points),
+        time.perf_counter() - began,
+    )
+
+
+def _beginnings(judge: Judge, seeds: Sequence[Schedule]) -> Iterator[Schedule]:
+    yield from seeds
+    for choice in worker_subsets(judge.instance):
+        found = place(judge.instance, choice)
+        if isinstance(found, Schedule):
+            yield found
+    for planner in OBJECTIVE_PLANNERS:
+        if planner.unsupported(judge.instance, judge.objective) is None:
+            yield from planner.schedules(judge.instance)
+
+
+def _search(front: Front[Schedule], judge: Judge, budget: Budget, began: float) -> None:
+    neighbours, steps = Neighbours(judge.instance, budget.seed), 0
+    while front.points:
+        if budget.iterations is not None:
+            if steps >= budget.iterations:
+                return
+        elif time.perf_counter() - began >= budget.seconds:
+            return
+        steps += 1
+        _, parent = front.points[int(neighbours.random.integers(len(front.points)))]
+        child = neighbours.schedule(neighbours.near(neighbours.of_schedule(parent)))
+        if child is not None:
+            _add(front, judge, child)
+
+
+def _add(front: Front[Schedule], judge: Judge, schedule: Schedule) -> None:
+    """Add the schedule, and the same placement with shorter leases, if they are valid."""
+    for each in (schedule, finished(judge, schedule)):
+        value = judge.value(each)
+        if any(value == known for known, _ in front.points):
+            continue
+        try:
+            check_schedule(judge.instance, each)
+        except InvalidSchedule:
+            continue
+        front.add(value, each)

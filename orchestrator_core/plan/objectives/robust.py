@@ -1,0 +1,162 @@
+"""Plans for durations that are not certain: at a quantile, and by a quantile (stage 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidInput, InvalidSchedule, UnsupportedInstance
+from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.engine.retime import retime
+from orchestrator_core.plan.schedule import Schedule
+
+SAMPLES = 64
+"""Sets of durations by which schedules are judged."""
+
+PLANNED_AT = (0.5, 0.7, 0.9)
+"""Quantiles of the durations at which candidates are planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class RobustPlan:
+    """The schedule, timed with the instance's own durations, of which a quantile of the makespan is
+    the least.
+
+    Attributes:
+        planned_at: the quantile of the durations with which it was planned.
+        makespan: the `quantile` of its makespan over the samples, in seconds.
+    """
+
+    schedule: Schedule
+    planned_at: float
+    quantile: float
+    makespan: float
+
+
+def at_quantile(
+    instance: Instance,
+    quantile: float,
+    *,
+    spread: ArrayLike | None = None,
+    samples: Sequence[Sequence[float]] | None = None,
+) -> Instance:
+    """The instance with a quantile of each task's durations.
+
+    Args:
+        quantile: in (0, 1); 0.5 is the median.
+        spread: standard deviation of the logarithm of the durations, one number or (n,) for each
+            task; the instance's own durations are the medians.
+        samples: (n,) for each task, observed durations as multiples of the instance's own; a task
+            without any keeps its duration.
+
+    Raises:
+        InvalidInput: for a quantile outside of (0, 1), a negative spread, or a wrong number of
+            samples; and unless one of the two is given.
+    """
+    if not 0 < quantile < 1:
+        raise InvalidInput(f"the quantile is {quantile!r}; it must be in (0, 1)")
+    if (spread is None) == (samples is None):
+        raise InvalidInput("give a spread or samples of the durations, one of the two")
+    if samples is not None:
+        factor = _of_samples(instance, samples, quantile)
+    else:
+        factor = np.exp(_spread(instance, spread) * NormalDist().inv_cdf(quantile))
+    return _scaled(instance, factor)
+
+
+def robust_plan(
+    instance: Instance,
+    plan: Callable[[Instance], Schedule],
+    *,
+    spread: ArrayLike,
+    quantile: float = 0.9,
+    planned_at: Sequence[float] = PLANNED_AT,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> RobustPlan:
+    """Plan at several quantiles of the durations, and keep the schedule whose makespan has the
+    least `quantile` over the same drawn durations; the same seed, the same answer.
+
+    In a drawn run each task keeps its worker and its turn there, and starts as soon as it can.
+
+    Args:
+        plan: makes a schedule of an instance, such as ``lambda i: plan(i, budget).schedule``.
+        spread: as in `at_quantile`. samples: number of drawn runs.
+
+    Raises:
+        UnsupportedInstance: if no candidate keeps the constraints with the instance's own durations.
+        InvalidInput: as `at_quantile`.
+    """
+    runs = _drawn(instance, _spread(instance, spread), samples, seed)
+    best: RobustPlan | None = None
+    for level in planned_at:
+        schedule = _kept(instance, plan(at_quantile(instance, level, spread=spread)))
+        if schedule is None:
+            continue
+        makespan = makespan_quantile(schedule, runs, quantile)
+        if best is None or makespan < best.makespan:
+            best = RobustPlan(schedule, level, quantile, makespan)
+    if best is None:
+        raise UnsupportedInstance(
+            f"none of the plans at the quantiles {tuple(planned_at)} keeps the constraints with the "
+            "instance's own durations; add 0.5 to the quantiles, or relax deadlines"
+        )
+    return best
+
+
+def makespan_quantile(schedule: Schedule, runs: Sequence[Instance], quantile: float) -> float:
+    """The quantile of the schedule's makespan over the runs, in seconds; a run in which it cannot
+    be kept counts as endless."""
+    spans = np.array([_makespan(run, schedule) for run in runs])
+    return float(np.quantile(spans, quantile, method="higher"))
+
+
+def _makespan(run: Instance, schedule: Schedule) -> float:
+    try:
+        return retime(run, schedule).makespan
+    except UnsupportedInstance:
+        return float("inf")
+
+
+def _kept(instance: Instance, schedule: Schedule) -> Schedule | None:
+    try:
+        own = retime(instance, schedule)
+        check_schedule(instance, own)
+    except (UnsupportedInstance, InvalidSchedule):
+        return None
+    return own
+
+
+def _drawn(instance: Instance, spread: Floats, samples: int, seed: int) -> list[Instance]:
+    generator = np.random.default_rng(seed)
+    noise = generator.standard_normal((samples, len(instance.graph)))
+    return [_scaled(instance, np.exp(spread * each)) for each in noise]
+
+
+def _scaled(instance: Instance, factor: Floats) -> Instance:
+    """The instance with each task's durations times its factor."""
+    graph = instance.graph
+    per_mode = factor[graph.mode_task][:, None]
+    return Instance(graph, instance.cluster, instance.seconds * per_mode)
+
+
+def _spread(instance: Instance, spread: ArrayLike | None) -> Floats:
+    n = len(instance.graph)
+    values = np.asarray(spread, dtype=np.float64)
+    if values.shape not in ((), (n,)) or not (np.isfinite(values) & (values >= 0)).all():
+        raise InvalidInput(f"spread must be a number >= 0, or ({n},) of them; found {spread!r}")
+    return np.array(np.broadcast_to(values, (n,)))
+
+
+def _of_samples(instance: Instance, samples: Sequence[Sequence[float]], quantile: float) -> Floats:
+    if len(samples) != len(instance.graph):
+        raise InvalidInput(
+            f"there are samples of {len(samples)} tasks; the graph has {len(instance.graph)}"
+        )
+    return np.array([np.quantile(each, quantile) if len(each) else 1.0 for each in samples])
