@@ -1,0 +1,27 @@
+"""Real time: hard deadlines and repeated flows, decided before anything runs (stage 3).
+
+In the order of reading: `feasibility`, with `verdict`, what comes out; `demand` and `prove`, the
+tests and the search behind it; `deadlines`, an instance with some of its deadlines; `admit` with
+`flows`, `unroll` and `server`, for flows that run again and again.
+"""
+
+from __future__ import annotations
+
+from orchestrator_core.plan.realtime.admit import Admitted, Refused, admit
+from orchestrator_core.plan.realtime.feasibility import feasibility
+from orchestrator_core.plan.realtime.flows import Flow, PeriodicFlow, SporadicFlow
+from orchestrator_core.plan.realtime.verdict import Feasible, Infeasible, Unknown, Verdict
+
+__all__ = [
+    "Admitted",
+    "Feasible",
+    "Flow",
+    "Infeasible",
+    "PeriodicFlow",
+    "Refused",
+    "SporadicFlow",
+    "Unknown",
+    "Verdict",
+    "admit",
+    "feasibility",
+]

@@ -1,0 +1,209 @@
+"""admit: can these flows run together for ever, each within its deadline? (stage 3, real time)
+
+Necessary tests come first: the utilisation of the workers, and of each set of workers to which some
+tasks are confined. Then one hyperperiod is planned in such a way that nothing is left over at its
+end: its schedule can be repeated for ever. Sporadic flows get a server; so do all flows where the
+hyperperiod is too long to be planned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator_core.errors import InfeasibleInstance, InvalidInput
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.realtime.demand import confined, least_work
+from orchestrator_core.plan.realtime.feasibility import feasibility
+from orchestrator_core.plan.realtime.flows import Flow, PeriodicFlow, SporadicFlow
+from orchestrator_core.plan.realtime.prove import load
+from orchestrator_core.plan.realtime.server import response, server_of
+from orchestrator_core.plan.realtime.unroll import Release, hyperperiod, releases, unroll
+from orchestrator_core.plan.realtime.verdict import Feasible, Infeasible, Unknown, Verdict
+from orchestrator_core.plan.schedule import Schedule
+
+LARGEST = 5_000
+"""Most task instances in a hyperperiod that is planned as it is."""
+
+CUTS = 4
+"""Most moments at which it is tried to begin the hyperperiod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The flows fit.
+
+    Attributes:
+        schedule: of one hyperperiod; task names are ``flow/number/task``. Repeat it every
+            `hyperperiod` seconds from `begin` on; what is released before `begin` has its place in
+            the repetition before that one.
+        response: by flow, the longest time from a release or an arrival to its last end; seconds.
+        served: flows that run in slots of a server.
+    """
+
+    schedule: Schedule
+    hyperperiod: float
+    begin: float
+    response: Mapping[str, float]
+    served: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The flows are not admitted.
+
+    Attributes:
+        reason: one sentence for a person.
+        proven: is it proven that they do not fit? Otherwise a longer budget may show that they do.
+        flows: those that are in conflict, where that is known.
+    """
+
+    reason: str
+    proven: bool
+    flows: tuple[str, ...] = ()
+
+
+def admit(
+    cluster: Cluster, flows: Sequence[Flow], budget: Budget | None = None
+) -> Admitted | Refused:
+    """A schedule of one hyperperiod that can be repeated for ever, or the reason why not.
+
+    Args:
+        cluster: that on which the flows' instances are priced.
+        budget: its seconds are kept but for one step of the exact solver; default 2 s.
+
+    Raises:
+        InvalidInput: if there is no flow, two have one name, one is priced on another cluster, or
+            takes from the cluster's stock, which no repetition can do for ever.
+    """
+    _check(cluster, flows)
+    crowded = _overused(flows)
+    if crowded is not None:
+        return crowded
+    return _Admission(cluster, flows, budget or Budget()).decide()
+
+
+def _check(cluster: Cluster, flows: Sequence[Flow]) -> None:
+    names = [flow.name for flow in flows]
+    if not names:
+        raise InvalidInput("there are no flows; give at least one")
+    for flow in flows:
+        graph = flow.instance.graph
+        if names.count(flow.name) > 1:
+            raise InvalidInput(f"two flows have the name {flow.name!r}")
+        if flow.instance.cluster != cluster:
+            raise InvalidInput(f"flow {flow.name!r} is priced on another cluster")
+        if len(graph) == 0:
+            raise InvalidInput(f"flow {flow.name!r} has no tasks")
+        if any(demand.consumes for demand in graph.demands):
+            raise InvalidInput(f"flow {flow.name!r} takes from the stock; it cannot run for ever")
+
+
+def _overused(flows: Sequence[Flow]) -> Refused | None:
+    """Is more work asked for in the long run than the workers can do?"""
+    threads = np.array([worker.threads for worker in flows[0].instance.cluster.workers])
+    sets = {tuple(workers) for flow in flows for _, workers in confined(flow.instance)}
+    for chosen in sorted(sets, key=len):
+        share = {flow.name: _share(flow, set(chosen)) for flow in flows}
+        total, most = sum(share.values()), int(threads[list(chosen)].sum())
+        if total > most * (1 + 1e-9):
+            guilty = tuple(name for name, part in share.items() if part > 0)
+            names = [flows[0].instance.cluster.names[w] for w in chosen]
+            return Refused(
+                f"flows {', '.join(guilty)} use {total:.4g} threads of {', '.join(names)} all the "
+                f"time, even where each task runs fastest; there are {most} ({total / most:.0%})",
+                proven=not any(isinstance(flow, SporadicFlow) for flow in flows),
+                flows=guilty,
+            )
+    return None
+
+
+def _share(flow: Flow, workers: set[int]) -> float:
+    """Threads of these workers that the flow occupies on average by tasks confined to them."""
+    period = flow.gap if isinstance(flow, SporadicFlow) else flow.period
+    work = least_work(flow.instance) * flow.instance.graph.count
+    able = np.logical_or.reduceat(flow.instance.eligible, flow.instance.graph.mode_ptr[:-1], axis=0)
+    outside = np.array([w not in workers for w in range(able.shape[1])])
+    return float(work[~able[:, outside].any(axis=1)].sum()) / period
+
+
+class _Admission:
+    """One admission in the making."""
+
+    def __init__(self, cluster: Cluster, flows: Sequence[Flow], budget: Budget) -> None:
+        load()
+        self.cluster, self.budget = cluster, budget
+        self.until = time.perf_counter() + budget.seconds
+        self.flows, self.served, self.length = _periodic(flows)
+        self.asked = {flow.name: flow for flow in flows}
+
+    def decide(self) -> Admitted | Refused:
+        cuts = self._cuts()
+        refusals = []
+        for number, begin in enumerate(cuts):
+            left = (self.until - time.perf_counter()) / (len(cuts) - number)
+            answer = self._at(begin, max(0.0, left))
+            if isinstance(answer, Admitted) or answer.proven:
+                return answer
+            refusals.append(answer)
+        return refusals[0]
+
+    def _cuts(self) -> list[float]:
+        """Where the hyperperiod may begin: at releases, the latest first offsets first."""
+        offsets = sorted({flow.offset for flow in self.flows}, reverse=True)
+        return offsets[:CUTS]
+
+    def _at(self, begin: float, seconds: float) -> Admitted | Refused:
+        members = releases(self.flows, self.length, begin)
+        whole = all(r.at + r.flow.relative_deadline <= self.length * (1 + 1e-9) for r in members)
+        exact = whole and not self.served
+        try:
+            instance = unroll(self.cluster, members)
+        except InfeasibleInstance as error:
+            return Refused(f"{error}", exact, _flows_of([error.task or ""]))
+        budget = Budget(seconds=seconds, seed=self.budget.seed)
+        return self._told(feasibility(instance, budget), members, begin, exact)
+
+    def _told(
+        self, verdict: Verdict, members: list[Release], begin: float, exact: bool
+    ) -> Admitted | Refused:
+        match verdict:
+            case Feasible(schedule):
+                slots: dict[str, list[Release]] = {}
+                for release in members:
+                    slots.setdefault(release.flow.name, []).append(release)
+                bound = {
+                    name: response(schedule, own, self.length, name in self.served)
+                    for name, own in slots.items()
+                }
+                return Admitted(schedule, self.length, begin, bound, self.served)
+            case Infeasible(conflict, reason):
+                return Refused(reason, exact, _flows_of(conflict))
+            case Unknown(reason):
+                return Refused(reason, proven=False)
+
+
+def _periodic(flows: Sequence[Flow]) -> tuple[list[PeriodicFlow], tuple[str, ...], float]:
+    """(flows and servers, names of those that are served, hyperperiod in seconds)."""
+    regular = [flow for flow in flows if isinstance(flow, PeriodicFlow)]
+    length = float(hyperperiod([flow.period for flow in regular])) if regular else None
+    if length is not None and _size(regular, length) > LARGEST:
+        regular, length = [], max(flow.period for flow in regular)
+    served = [flow for flow in flows if flow not in regular]
+    if length is None:
+        length = max(server_of(flow, None).period for flow in served)
+    servers = [server_of(flow, length) for flow in served]
+    return [*regular, *servers], tuple(flow.name for flow in served), length
+
+
+def _size(flows: Sequence[PeriodicFlow], length: float) -> float:
+    return sum(flow.instance.graph.n_instances * length / flow.period for flow in flows)
+
+
+def _flows_of(tasks: Sequence[str]) -> tuple[str, ...]:
+    """The flows whose names the unrolled tasks begin with."""
+    return tuple(dict.fromkeys(task.rsplit("/", 2)[0] for task in tasks if task))

@@ -1,0 +1,42 @@
+"""Verdicts on hard deadlines (stage 3, real time)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator_core.plan.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Feasible:
+    """All deadlines can be kept: by this schedule, which has passed `check_schedule`."""
+
+    schedule: Schedule
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """Not all deadlines can be kept, whatever one does.
+
+    Attributes:
+        conflict: tasks whose deadlines cannot be kept together; empty where there is no schedule
+            even without deadlines.
+        reason: one sentence for a person. method: what proved it.
+        smallest: is it proven that any deadline less could be kept?
+    """
+
+    conflict: tuple[str, ...]
+    reason: str
+    method: str
+    smallest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither was shown within the budget; `reason` says how near a schedule came."""
+
+    reason: str
+
+
+Verdict = Feasible | Infeasible | Unknown

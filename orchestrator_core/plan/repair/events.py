@@ -1,0 +1,91 @@
+"""Events: what has happened to a running schedule, as plain values (stage 3, repair).
+
+Times are in seconds from the start of the run, as in the schedule. `instance` says which of the
+task's `count` instances is meant. What nobody reports is taken to have gone as planned where that
+is possible (see `observe.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A task instance has ended.
+
+    Attributes:
+        end: when. start: when it began; None for the planned start, or, if that is later than
+            `end`, for its end less its duration.
+        worker, mode: where and how it ran; None for as planned.
+    """
+
+    task: str
+    end: float
+    start: float | None = None
+    worker: str | None = None
+    mode: int | None = None
+    instance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A task instance is running.
+
+    Attributes:
+        expected_end: when it will end, by what is known now; not before `now`.
+        start: when it began; None for the planned start. worker, mode: as in `Finished`.
+    """
+
+    task: str
+    expected_end: float
+    start: float | None = None
+    worker: str | None = None
+    mode: int | None = None
+    instance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A task instance has not begun, although the schedule says so."""
+
+    task: str
+    instance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A run of a task instance came to nothing, or its output is worthless: it must run again."""
+
+    task: str
+    instance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A worker has the output of a task instance that has ended, since `since`."""
+
+    task: str
+    worker: str
+    since: float
+    instance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLost:
+    """A worker is gone, with what ran there and every output that it held."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pausable:
+    """A running task instance may stop at its next checkpoint, and go on later on its worker."""
+
+    task: str
+    instance: int = 0
+
+
+Event = Finished | Running | Waiting | Failed | Held | WorkerLost | Pausable
+"""Whatever changes the problem itself is no event: new tasks and edges, joined workers and other
+durations are told by handing in the new instance."""

@@ -1,0 +1,87 @@
+"""Past and future in one schedule (stage 3, repair)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.plan.repair.basis import Basis
+from orchestrator_core.plan.repair.planned import Planned
+from orchestrator_core.plan.repair.remains import Remains
+from orchestrator_core.plan.repair.rest import WAITING, Placement, Sends
+from orchestrator_core.plan.repair.told import Told
+from orchestrator_core.plan.schedule import Schedule
+
+
+def join(
+    basis: Basis,
+    planned: Planned,
+    remains: Remains,
+    placed: Placement,
+    sends: Sends,
+    told: Told,
+) -> Schedule:
+    """What has begun as it was, what waits as it is planned now; a row for each single task."""
+    p, r = basis.problem, remains.rest
+    waiting = r.status == WAITING
+    mode = np.where(waiting, placed.mode, r.mode)
+    start = np.where(waiting & (r.left < 0), placed.start, r.start)
+    moves = _all(remains.sends, sends, _held(basis, remains, told))
+    return Schedule.from_columns(
+        basis.instance.graph.names,
+        planned.worker_names,
+        segments=_segments(remains, placed),
+        task=p.task,
+        instance=p.instance,
+        worker=np.where(waiting, placed.worker, r.worker),
+        mode=mode - p.mode_begin,
+        start=start,
+        end=np.where(waiting, placed.end, r.end),
+        transfer_task=p.task[moves.unit],
+        transfer_instance=p.instance[moves.unit],
+        transfer_source=moves.source,
+        transfer_destination=moves.destination,
+        transfer_start=moves.sent,
+        transfer_encoded=moves.encoded,
+        transfer_end=moves.arrived,
+        transfer_nbytes=p.output_bytes[moves.unit],
+    )
+
+
+def _segments(remains: Remains, placed: Placement) -> dict[int, tuple[tuple[float, float], ...]]:
+    """The pieces of what was or will be paused."""
+    r, found = remains.rest, {}
+    for unit, pieces in remains.done.items():
+        if r.status[unit] == WAITING:
+            begin, end = float(placed.start[unit]), float(placed.end[unit])
+            if begin <= pieces[-1][1]:
+                pieces, begin = pieces[:-1], pieces[-1][0]
+            pieces = (*pieces, (begin, end))
+        if len(pieces) > 1:
+            found[unit] = pieces
+    return found
+
+
+def _held(basis: Basis, remains: Remains, told: Told) -> Sends:
+    """Copies of which only an event says that they are there, as transfers from home."""
+    p, r = basis.problem, remains.rest
+    if not told.copies:
+        return remains.sends.none()
+    rows: list[tuple[int, int, int, float]] = []
+    known = set(zip(remains.sends.unit.tolist(), remains.sends.destination.tolist(), strict=True))
+    for unit, b, since in told.copies:
+        home = int(r.home[unit])
+        if b < p.n_workers and r.present[unit, b] < np.inf and b != home and (unit, b) not in known:
+            rows.append((unit, home, b, since))
+            known.add((unit, b))
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    units, homes, there = (table[:, i].astype(np.int64) for i in range(3))
+    nbytes, since_then = p.output_bytes[units], table[:, 3]
+    way = p.latency[homes, there] + nbytes * p.per_byte[homes, there]
+    encoded = np.maximum(0.0, since_then - way)
+    sent = np.maximum(0.0, encoded - nbytes * p.encode[homes, there])
+    return Sends(units, homes, there, sent, encoded, since_then)
+
+
+def _all(*parts: Sends) -> Sends:
+    columns = (np.concatenate([getattr(part, name) for part in parts]) for name in Sends._fields)
+    return Sends(*columns)

@@ -1,0 +1,241 @@
+"""What is left of a run: compiled passes over what was planned and what was told (repair).
+
+What nobody reports is taken to have gone exactly as planned if it can have: its inputs were there
+by its planned start, and its worker had the threads. Otherwise it has not begun.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.engine.compiled import compiled, inner
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Sends
+
+TOLD = 1
+"""In `known`: an event says when and where the task ran; 0: nobody says anything."""
+
+
+@inner
+def unneeded(p: Problem, k: int, a: int, b: int) -> float:
+    """Seconds by which the part that edge k waits for is there before the whole output."""
+    if a >= len(p.worker_threads):
+        return 0.0
+    return float((p.output_bytes[p.in_task[k]] - p.in_bytes[k]) * p.per_byte[a, b])
+
+
+@compiled
+def begun_tasks(
+    p: Problem,
+    now: float,
+    slack: float,
+    order: Ints,
+    known: Ints,
+    since: Floats,
+    end: Floats,
+    worker: Ints,
+    mode: Ints,
+    sends: Sends,
+    status: Ints,
+) -> None:
+    """Set the status of every task that has begun.
+
+    Args:
+        order: tasks that may have begun, by their start.
+        since, end, worker, mode: (n,) as told, or else as planned; `since` is the start, or that of
+            the last piece that has begun.
+        sends: as planned; each is taken to begin no sooner than its output is made.
+    """
+    w = len(p.worker_threads)
+    ptr = np.zeros(w + 1, dtype=np.int64)
+    for b in range(w):
+        ptr[b + 1] = ptr[b] + min(p.worker_threads[b], 4 * max(1, len(order)))
+    free = np.zeros(ptr[w])
+    newest, older = np.full(len(status), -1, dtype=np.int64), np.zeros(len(sends.unit), np.int64)
+    for x in range(len(sends.unit)):
+        older[x], newest[sends.unit[x]] = newest[sends.unit[x]], x
+    for t in order:
+        b = worker[t]
+        need = p.threads[mode[t]]
+        if known[t] != TOLD:
+            as_planned = True
+            if b < w:
+                idle = 0
+                for x in range(ptr[b], ptr[b + 1]):
+                    if free[x] <= since[t] + slack:
+                        idle += 1
+                as_planned = idle >= need
+            for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+                q = p.in_task[k]
+                if status[q] == WAITING:
+                    as_planned = False
+                elif worker[q] == b:
+                    as_planned &= end[q] <= since[t] + slack
+                elif b < w:
+                    x, there = newest[q], np.inf
+                    while x >= 0:
+                        a = sends.source[x]
+                        if sends.destination[x] == b and (known[q] != TOLD or a == worker[q]):
+                            there = sends.arrived[x] + max(0.0, end[q] - sends.sent[x])
+                            there -= unneeded(p, k, a, b)
+                        x = older[x]
+                    as_planned &= there <= since[t] + slack
+            if not as_planned:
+                continue
+        status[t] = ENDED if end[t] <= now else RUNNING
+        if b < w:
+            for _ in range(min(need, ptr[b + 1] - ptr[b])):
+                lane = ptr[b]
+                for x in range(ptr[b], ptr[b + 1]):
+                    if free[x] < free[lane]:
+                        lane = x
+                free[lane] = max(free[lane], end[t])
+
+
+@compiled
+def copies_of_inputs(
+    p: Problem,
+    status: Ints,
+    start: Floats,
+    end: Floats,
+    worker: Ints,
+    sends: Sends,
+    present: Floats,
+) -> None:
+    """Every output is where it was made, and at each worker where a task that uses it has begun.
+
+    Args:
+        sends: transfers that have begun.
+        present: (n, w) infinity; filled. An output of which a part that suffices had arrived when
+            the task began is still under way.
+    """
+    w = len(p.worker_threads)
+    newest, older = np.full(len(status), -1, dtype=np.int64), np.zeros(len(sends.unit), np.int64)
+    for x in range(len(sends.unit)):
+        older[x], newest[sends.unit[x]] = newest[sends.unit[x]], x
+        present[sends.unit[x], sends.destination[x]] = sends.arrived[x]
+    for t in range(len(status)):
+        if status[t] == WAITING or worker[t] >= w:
+            continue
+        present[t, worker[t]] = end[t]
+        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+            q = p.in_task[k]
+            if status[q] == ENDED:
+                b, since = worker[t], max(start[t], end[q])
+                part, x = present[q, b], newest[q]
+                while x >= 0:
+                    if sends.destination[x] == b:
+                        part -= unneeded(p, k, sends.source[x], b)
+                    x = older[x]
+                if part > since + 1e-9 * max(1.0, since):
+                    present[q, b] = since
+
+
+@compiled
+def settle(
+    p: Problem,
+    alive: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    forgets: bool,
+    status: Ints,
+    worker: Ints,
+    present: Floats,
+    home: Ints,
+    again: NDArray[np.bool_],
+) -> None:
+    """Take back what lost workers took: runs, and outputs of which no copy is left.
+
+    An ended task becomes a waiting one exactly if somebody still needs its output and no worker has
+    it; consumers come first, so that whatever it needs itself is looked at after it.
+
+    Args:
+        wanted: (n,) outputs that are needed beyond the graph.
+        forgets: workers drop an output when all of its consumers have ended.
+        again: (n,) is set for these tasks. The others are in and out.
+    """
+    w = len(p.worker_threads)
+    forgotten = np.zeros(len(status), dtype=np.bool_)
+    for t in range(len(status)):
+        if forgets and status[t] == ENDED and p.out_ptr[t] < p.out_ptr[t + 1] and not wanted[t]:
+            forgotten[t] = True
+            for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
+                if status[p.out_task[k]] != ENDED:
+                    forgotten[t] = False
+    for x in range(len(status) - 1, -1, -1):
+        t = p.topological[x]
+        there = worker[t] < w and alive[worker[t]]
+        if status[t] == RUNNING:
+            if there:
+                home[t] = worker[t]
+            else:
+                status[t], again[t] = WAITING, True
+        if status[t] == WAITING:
+            present[t, :] = np.inf
+        if status[t] != ENDED:
+            continue
+        for b in range(w):
+            if forgotten[t] or not alive[b]:
+                present[t, b] = np.inf
+        home[t] = worker[t] if there and not forgotten[t] else -1
+        if home[t] < 0:
+            first = np.inf
+            for b in range(w):
+                if present[t, b] < first:
+                    first, home[t] = present[t, b], b
+        needed = wanted[t]
+        for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
+            needed |= status[p.out_task[k]] == WAITING
+        if needed and home[t] < 0:
+            status[t], again[t] = WAITING, True
+
+
+@compiled
+def wishes(p: Problem, now: float, status: Ints, seconds: Floats, wish: Floats) -> None:
+    """Complete the starts by which waiting tasks are ordered; producers never come after consumers.
+
+    Args:
+        seconds: (n,) shortest durations.
+        wish: (n,) planned starts, infinity where there is none. Such a task goes before the first
+            of its consumers that has one, by its own duration. If it has no such consumer, it goes
+            as soon as its producers allow where it has a deadline, or else before the first planned
+            task from which a shorter path leads to the end.
+    """
+    n = len(status)
+    new, path = wish == np.inf, np.zeros(n)
+    for x in range(n - 1, -1, -1):
+        t = p.topological[x]
+        if status[t] != WAITING:
+            continue
+        for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
+            other = p.out_task[k]
+            if status[other] == WAITING:
+                path[t] = max(path[t], path[other])
+                wish[t] = min(wish[t], wish[other] - (seconds[t] if new[t] else 0.0))
+        path[t] += seconds[t]
+    planned = np.empty(0, dtype=np.int64)
+    if ((status == WAITING) & (wish == np.inf)).any():
+        planned = np.flatnonzero((status == WAITING) & (wish < np.inf))
+        planned = planned[np.argsort(wish[planned])]
+    for t in p.topological:
+        if status[t] != WAITING or wish[t] < np.inf:
+            continue
+        wish[t] = now
+        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+            q = p.in_task[k]
+            if status[q] == WAITING:
+                wish[t] = max(wish[t], wish[q] + seconds[q])
+        if p.deadline[t] == np.inf and len(planned) > 0:
+            before = wish[planned[-1]] + 1.0
+            for q in planned:
+                if path[q] < path[t]:
+                    before = wish[q]
+                    break
+            wish[t] = max(wish[t], before)
+    for x in range(n - 1, -1, -1):
+        t = p.topological[x]
+        if status[t] == WAITING:
+            for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
+                if status[p.out_task[k]] == WAITING:
+                    wish[t] = min(wish[t], wish[p.out_task[k]])

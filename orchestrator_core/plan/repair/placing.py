@@ -1,0 +1,244 @@
+"""Placing the rest on threads: the fast kernel of repair, for instances where only threads count.
+
+Each waiting task of the order is appended to a lane (thread) of a worker, where it ends first or
+where it was planned. Nothing is inserted into gaps: an order by planned starts leaves few, and so
+ten thousand tasks take about a millisecond.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.engine.compiled import compiled, inner
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Placement, Rest
+
+STRIDE = 32
+"""Tasks between two notes of the lanes, from which placing can be taken up again."""
+
+
+class Lanes(NamedTuple):
+    """The threads of all workers: those of worker b are ``ptr[b] : ptr[b + 1]``.
+
+    Attributes:
+        free: (lanes,) seconds from which a lane is free. last: (lanes,) the task before, or -1.
+    """
+
+    ptr: Ints
+    free: Floats
+    last: Ints
+
+
+@inner
+def lanes_now(p: Problem, r: Rest, most: int) -> Lanes:
+    """The lanes with what is running on them; at most `most` waiting tasks will come."""
+    w, n = len(p.worker_threads), len(r.status)
+    running = np.zeros(w, dtype=np.int64)
+    for t in range(n):
+        if r.status[t] == RUNNING or r.busy_until[t] > r.now:
+            running[r.worker[t]] += 1
+    ptr = np.zeros(w + 1, dtype=np.int64)
+    for b in range(w):
+        ptr[b + 1] = ptr[b] + max(running[b], min(p.worker_threads[b], running[b] + most))
+    free, last = np.full(ptr[w], r.now), np.full(ptr[w], -1, dtype=np.int64)
+    running[:] = 0
+    for t in range(n):
+        if r.status[t] == RUNNING or r.busy_until[t] > r.now:
+            b = r.worker[t]
+            until = r.end[t] if r.status[t] == RUNNING else r.busy_until[t]
+            free[ptr[b] + running[b]] = max(r.now, until)
+            running[b] += 1
+    return Lanes(ptr, free, last)
+
+
+@inner
+def frozen_end(r: Rest) -> float:
+    """The last end of what has begun; seconds."""
+    last = 0.0
+    for t in range(len(r.status)):
+        if r.status[t] != WAITING:
+            last = max(last, r.end[t])
+    return last
+
+
+class Solution(NamedTuple):
+    """A placement of the rest, with what is needed to place it again from any turn on.
+
+    Attributes:
+        placed: (n,) arrays. before: (n,) the task before each one on its lane, or -1.
+        free, last: the lanes before every `STRIDE`th turn; (turns, lanes).
+        value: (turns, 2) makespan and seconds behind deadlines so far.
+    """
+
+    placed: Placement
+    before: Ints
+    free: Floats
+    last: Ints
+    value: Floats
+
+
+@inner
+def empty_solution(r: Rest, turns: int, lanes: Lanes) -> Solution:
+    """Nothing placed yet of an order of so many turns; the first note is made."""
+    n, notes = len(r.status), max(1, (turns + STRIDE - 1) // STRIDE)
+    placed = Placement(
+        np.zeros(n),
+        np.zeros(n),
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+    )
+    free = np.zeros((notes, len(lanes.free)))
+    last = np.full((notes, len(lanes.free)), -1, dtype=np.int64)
+    value = np.zeros((notes, 2))
+    free[0], value[0, 0] = lanes.free, frozen_end(r)
+    return Solution(placed, np.full(n, -1, dtype=np.int64), free, last, value)
+
+
+@inner
+def place_turns(
+    p: Problem,
+    r: Rest,
+    order: Ints,
+    prefer: Ints,
+    stick: float,
+    first: int,
+    limit: float,
+    penalty: float,
+    tail: Floats,
+    lanes: Lanes,
+    ready: Floats,
+    s: Solution,
+) -> tuple[float, float, int]:
+    """Place the order from a noted turn on: (makespan, seconds late, turns that are placed).
+
+    A task goes to its preferred worker if it ends there at most `stick` seconds after the best.
+    Among the lanes of a worker it takes the one that was idle for the shortest time. All in one
+    function, since handing so many arrays to another one for each task would cost more than the
+    work itself.
+
+    Args:
+        limit: stop as soon as makespan + penalty * lateness is bound to exceed it.
+        tail: (n,) seconds that must follow a task's end.
+    """
+    w, free, lane_ptr = len(p.worker_threads), lanes.free, lanes.ptr
+    free[:], lanes.last[:] = s.free[first // STRIDE], s.last[first // STRIDE]
+    makespan, late = s.value[first // STRIDE, 0], s.value[first // STRIDE, 1]
+    start, end, worker = s.placed.start, s.placed.end, s.placed.worker
+    for turn in range(first, len(order)):
+        if turn % STRIDE == 0:
+            note = turn // STRIDE
+            for x in range(len(free)):
+                s.free[note, x], s.last[note, x] = free[x], lanes.last[x]
+            s.value[note, 0], s.value[note, 1] = makespan, late
+        t = order[turn]
+        for b in range(w):
+            ready[b] = r.earliest[t]
+        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+            q, nbytes = p.in_task[k], p.in_bytes[k]
+            if r.status[q] == WAITING:
+                a, done = worker[q], end[q]
+                for b in range(w):
+                    there = done + (p.latency[a, b] + nbytes * p.per_byte[a, b])
+                    ready[b] = max(ready[b], there)
+                continue
+            a, done = r.home[q], max(r.now, r.end[q])
+            unneeded = p.output_bytes[q] - nbytes if r.status[q] == ENDED else 0.0
+            for b in range(w):
+                there = r.present[q, b]
+                if there == np.inf:
+                    there = done + (p.latency[a, b] + nbytes * p.per_byte[a, b])
+                elif there > r.now:
+                    there -= unneeded * p.per_byte[a, b]
+                ready[b] = max(ready[b], there)
+        best, chosen, chosen_mode = np.inf, -1, -1
+        wanted, wanted_mode = np.inf, -1
+        pinned, only_mode, left = r.pinned[t], r.fixed_mode[t], r.left[t]
+        for b in range(w):
+            if not r.alive[b] or (pinned >= 0 and pinned != b):
+                continue
+            begin = np.inf
+            for x in range(lane_ptr[b], lane_ptr[b + 1]):
+                begin = min(begin, free[x])
+            begin = max(ready[b], begin)
+            for m in range(p.mode_begin[t], p.mode_end[t]):
+                seconds = p.seconds[m, b]
+                if seconds == np.inf or (only_mode >= 0 and only_mode != m):
+                    continue
+                close = begin + (left if left >= 0.0 else seconds)
+                if close < best:
+                    best, chosen, chosen_mode = close, b, m
+                if b == prefer[t] and close < wanted:
+                    wanted, wanted_mode = close, m
+        if wanted < np.inf and wanted <= best + stick:
+            chosen, chosen_mode = prefer[t], wanted_mode
+        if chosen < 0:
+            return np.inf, np.inf, turn + 1
+        lane, idle = lane_ptr[chosen], np.inf
+        for x in range(lane_ptr[chosen], lane_ptr[chosen + 1]):
+            gap = ready[chosen] - free[x]
+            if gap >= 0.0 and gap < idle:
+                lane, idle = x, gap
+            elif idle == np.inf and free[x] < free[lane]:
+                lane = x
+        begin = max(ready[chosen], free[lane])
+        close = begin + (left if left >= 0.0 else p.seconds[chosen_mode, chosen])
+        start[t], end[t], worker[t], s.placed.mode[t] = begin, close, chosen, chosen_mode
+        s.before[t] = lanes.last[lane]
+        free[lane], lanes.last[lane] = close, t
+        makespan = max(makespan, close)
+        late += max(0.0, close - p.deadline[t])
+        if max(makespan, close + tail[t]) + penalty * late > limit:
+            return np.inf, np.inf, turn + 1
+    return makespan, late, len(order)
+
+
+@compiled
+def place_rest(
+    p: Problem, r: Rest, order: Ints, prefer: Ints, stick: float
+) -> tuple[float, float, Placement]:
+    """Place the waiting tasks in this order: (makespan, seconds behind deadlines, where they are).
+
+    Infinite where some task can run nowhere.
+
+    Args:
+        prefer: (n,) the worker that a task keeps if it ends there at most `stick` seconds later
+            than anywhere else; -1 for none.
+    """
+    lanes = lanes_now(p, r, len(order))
+    s = empty_solution(r, len(order), lanes)
+    ready, tail = np.empty(len(p.worker_threads)), np.zeros(len(r.status))
+    makespan, late, _ = place_turns(
+        p, r, order, prefer, stick, 0, np.inf, 0.0, tail, lanes, ready, s
+    )
+    return makespan, late, s.placed
+
+
+@compiled
+def new_sends(p: Problem, r: Rest, placed: Placement) -> tuple[Ints, Ints]:
+    """(task, destination) of each output that a waiting task needs where it is not nor will be."""
+    w = len(p.worker_threads)
+    sent = np.zeros((len(r.status), w), dtype=np.bool_)
+    count = 0
+    for t in range(len(r.status)):
+        if r.status[t] != WAITING:
+            continue
+        b = placed.worker[t]
+        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+            q = p.in_task[k]
+            here = placed.worker[q] == b
+            if r.status[q] != WAITING:
+                here = r.home[q] == b or r.present[q, b] < np.inf
+            if not here and not sent[q, b]:
+                sent[q, b] = True
+                count += 1
+    unit, destination = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    x = 0
+    for q in range(len(r.status)):
+        for b in range(w):
+            if sent[q, b]:
+                unit[x], destination[x] = q, b
+                x += 1
+    return unit, destination

@@ -1,0 +1,126 @@
+"""Replan: a repaired schedule, and what was moved, kept and made again, and why (repair)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.plan.repair.basis import Basis
+from orchestrator_core.plan.repair.choosing import Option
+from orchestrator_core.plan.repair.planned import Planned
+from orchestrator_core.plan.repair.remainder import Remainder, remainder_of
+from orchestrator_core.plan.repair.remains import Remains
+from orchestrator_core.plan.repair.rest import WAITING, Sends
+from orchestrator_core.plan.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A task instance that was planned on one worker and is now on another, and why."""
+
+    task: str
+    source: str
+    destination: str
+    reason: str
+    instance: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Replan:
+    """A repaired schedule.
+
+    Attributes:
+        schedule: all tasks: what has begun as it really was, or is expected, the rest as planned
+            now. Transfers that came to nothing are left out.
+        now: seconds; nothing new starts before.
+        kept_makespan: seconds, if everything had stayed where it was planned; infinite where that
+            is not possible.
+        seconds: wall seconds that the repair took.
+    """
+
+    schedule: Schedule
+    now: float
+    kept_makespan: float
+    seconds: float
+    _basis: Basis
+    _planned: Planned
+    _remains: Remains
+    _option: Option
+    _sends: Sends
+    _lost: frozenset[str]
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from the start of the run to its last end."""
+        return self.schedule.makespan
+
+    @cached_property
+    def moved(self) -> tuple[Move, ...]:
+        """What is now planned on another worker than before, by name."""
+        return tuple(self._move(int(unit)) for unit in self._moved_units())
+
+    @cached_property
+    def kept(self) -> tuple[str, ...]:
+        """Tasks of which every waiting instance stays where it was planned."""
+        problem, names = self._basis.problem, self._basis.instance.graph.names
+        waiting = (self._remains.rest.status == WAITING) & self._planned.known
+        here = np.unique(problem.task[waiting])
+        away = np.unique(problem.task[self._moved_units()])
+        return tuple(names[task] for task in np.setdiff1d(here, away).tolist())
+
+    @cached_property
+    def again(self) -> tuple[str, ...]:
+        """Tasks that had begun or ended, and of which an instance has to run again."""
+        task = np.unique(self._basis.problem.task[self._remains.again])
+        return tuple(self._basis.instance.graph.names[i] for i in task.tolist())
+
+    @cached_property
+    def missed(self) -> tuple[str, ...]:
+        """Tasks of which a waiting instance is now planned to end after its deadline."""
+        task = np.unique(self._basis.problem.task[self._missed_units()])
+        return tuple(self._basis.instance.graph.names[i] for i in task.tolist())
+
+    @cached_property
+    def remainder(self) -> Remainder:
+        """The rest of the run as an instance of its own, for `check_replan`."""
+        missed = self._missed_units().tolist()
+        return remainder_of(self._basis, self._remains, self._option.placed, self._sends, missed)
+
+    def _missed_units(self) -> Ints:
+        end, deadline = self._option.placed.end, self._basis.problem.deadline
+        late = end > deadline + 1e-9 * max(1.0, self.schedule.makespan)
+        return np.flatnonzero(late & (self._remains.rest.status == WAITING))
+
+    def _moved_units(self) -> Ints:
+        waiting = (self._remains.rest.status == WAITING) & self._planned.known
+        waiting &= self._remains.rest.left < 0
+        return np.flatnonzero(waiting & (self._option.placed.worker != self._planned.worker))
+
+    def _move(self, unit: int) -> Move:
+        problem, graph = self._basis.problem, self._basis.instance.graph
+        names = self._planned.worker_names
+        source = names[self._planned.worker[unit]]
+        return Move(
+            task=graph.names[problem.task[unit]],
+            source=source,
+            destination=names[self._option.placed.worker[unit]],
+            reason=self._reason(unit, source),
+            instance=int(problem.instance[unit]),
+        )
+
+    def _reason(self, unit: int, source: str) -> str:
+        problem, worker = self._basis.problem, self._planned.worker[unit]
+        if source in self._lost:
+            return f"worker {source} was lost"
+        modes = slice(problem.mode_begin[unit], problem.mode_end[unit])
+        if not np.isfinite(problem.seconds[modes, worker]).any():
+            return f"worker {source} cannot run it any more"
+        if not np.isfinite(self.kept_makespan):
+            return "there was no room where it was planned"
+        saved = 1 - self.makespan / self.kept_makespan if self.kept_makespan > 0 else 0.0
+        if saved <= 0:
+            return "deadlines are kept better so"
+        return f"moving {len(self._moved_units())} tasks saves {100 * saved:.2g} %"

@@ -1,0 +1,154 @@
+"""Flows that run for ever: admitted with a schedule that can be repeated, or refused."""
+
+from __future__ import annotations
+
+from math import floor
+
+import numpy as np
+import pytest
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidInput
+from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.realtime import (
+    Admitted,
+    Flow,
+    PeriodicFlow,
+    Refused,
+    SporadicFlow,
+    admit,
+)
+from orchestrator_core.plan.realtime.unroll import hyperperiod
+
+PATIENT = Budget(seconds=30.0)
+ONE = Cluster([Worker("w0")])
+
+
+def single(seconds: float, cluster: Cluster = ONE) -> Instance:
+    return Instance.price(TaskGraph.from_tasks([Task("t", seconds=seconds)]), cluster)
+
+
+def test_hyperperiods() -> None:
+    assert hyperperiod([2, 3, 4]) == 12
+    assert float(hyperperiod([0.1, 0.25])) == 0.5
+
+
+def test_flows_that_fit_get_a_schedule() -> None:
+    flows = [PeriodicFlow("fast", single(1), 2), PeriodicFlow("slow", single(2), 4)]
+    answer = admit(ONE, flows, PATIENT)
+    assert isinstance(answer, Admitted)
+    assert answer.hyperperiod == 4.0
+    # The slow one's two seconds must lie together, between the two of the fast one.
+    rows = sorted((a.start, a.end, a.task) for a in answer.schedule.assignments)
+    assert rows == [(0, 1, "fast/0/t"), (1, 3, "slow/0/t"), (3, 4, "fast/1/t")]
+    assert answer.response == {"fast": 2.0, "slow": 3.0}
+
+
+def test_more_work_than_time() -> None:
+    flows = [PeriodicFlow("a", single(1), 2), PeriodicFlow("b", single(2), 3.5)]
+    answer = admit(ONE, flows, PATIENT)
+    assert isinstance(answer, Refused)
+    assert answer.proven
+    assert answer.flows == ("a", "b")
+    assert "107%" in answer.reason
+
+
+def test_work_that_fits_in_the_long_run_but_not_in_time() -> None:
+    # Nobody interrupts the 3 s of `long`, so one of the `short` ones misses its deadline.
+    flows = [PeriodicFlow("short", single(1), 3, deadline=1), PeriodicFlow("long", single(3), 9)]
+    answer = admit(ONE, flows, PATIENT)
+    assert isinstance(answer, Refused)
+    assert answer.proven
+    assert set(answer.flows) == {"short", "long"}
+
+
+def test_offsets_make_room() -> None:
+    flows = [
+        PeriodicFlow("a", single(1), 2, deadline=1),
+        PeriodicFlow("b", single(1), 2, deadline=1, offset=1),
+    ]
+    assert isinstance(admit(ONE, flows, PATIENT), Admitted)
+    together = [flows[0], PeriodicFlow("b", single(1), 2, deadline=1)]
+    assert isinstance(admit(ONE, together, PATIENT), Refused)
+
+
+def test_a_server_bounds_the_response_of_what_arrives_at_any_time() -> None:
+    flows: list[Flow] = [
+        PeriodicFlow("a", single(1), 2),
+        SporadicFlow("s", single(1), gap=4, deadline=8),
+    ]
+    answer = admit(ONE, flows, PATIENT)
+    assert isinstance(answer, Admitted)
+    assert answer.served == ("s",)
+    slots = sorted(a.start for a in answer.schedule.assignments if a.task.startswith("s/"))
+    for arrival in np.arange(0.0, 3 * answer.hyperperiod, 0.25):
+        turn = floor(arrival / answer.hyperperiod)
+        coming = [s + k * answer.hyperperiod for k in (turn, turn + 1) for s in slots]
+        served = min(s for s in coming if s >= arrival)
+        assert served + 1 - arrival <= answer.response["s"] <= 8.0
+
+
+def test_a_hyperperiod_that_is_too_long_is_served_in_slots() -> None:
+    periods = {"a": 7.001, "b": 9.013, "c": 11.017, "d": 13.019}
+    flows = [PeriodicFlow(name, single(0.5), period) for name, period in periods.items()]
+    assert hyperperiod(list(periods.values())) > 1e6
+    answer = admit(ONE, flows, PATIENT)
+    assert isinstance(answer, Admitted)
+    assert set(answer.served) == set(periods)
+    for name, period in periods.items():
+        assert answer.response[name] <= period
+
+
+def test_what_cannot_be_asked() -> None:
+    other = Cluster([Worker("x")])
+    with pytest.raises(InvalidInput, match="no flows"):
+        admit(ONE, [])
+    with pytest.raises(InvalidInput, match="two flows"):
+        admit(ONE, [PeriodicFlow("a", single(1), 9), PeriodicFlow("a", single(1), 9)])
+    with pytest.raises(InvalidInput, match="another cluster"):
+        admit(ONE, [PeriodicFlow("a", single(1, other), 9)])
+    with pytest.raises(InvalidInput, match="period"):
+        PeriodicFlow("a", single(1), 0)
+    with pytest.raises(InvalidInput, match="offset"):
+        PeriodicFlow("a", single(1), 1, offset=-1)
+    with pytest.raises(InvalidInput, match="gap"):
+        SporadicFlow("a", single(1), gap=float("inf"), deadline=1)
+
+
+def edf_fits(flows: list[PeriodicFlow], length: float) -> bool:
+    """Does earliest deadline first, one task after another, keep all deadlines from time 0 on?"""
+    waiting = [
+        (k * f.period, k * f.period + f.relative_deadline, float(f.instance.seconds[0, 0]))
+        for f in flows
+        for k in range(round(length / f.period))
+    ]
+    clock = 0.0
+    while waiting:
+        ready = [job for job in waiting if job[0] <= clock]
+        if not ready:
+            clock = min(job[0] for job in waiting)
+            continue
+        job = min(ready, key=lambda each: each[1])
+        waiting.remove(job)
+        clock += job[2]
+        if clock > job[1]:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_earliest_deadline_first_can_do_is_admitted(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    flows = []
+    for i in range(3):
+        period = float(rng.choice([4, 6, 8, 12]))
+        deadline = float(rng.integers(2, int(period) + 1))
+        seconds = single(float(rng.integers(1, 3)))
+        flows.append(PeriodicFlow(f"f{i}", seconds, period, deadline))
+    answer = admit(ONE, flows, PATIENT)
+    if edf_fits(flows, float(hyperperiod([flow.period for flow in flows]))):
+        assert isinstance(answer, Admitted)
+        assert all(answer.response[f.name] <= f.relative_deadline for f in flows)
+    else:
+        assert isinstance(answer, Admitted) or answer.proven

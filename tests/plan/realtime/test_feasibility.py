@@ -1,0 +1,123 @@
+"""Hard deadlines: kept, or the smallest set that cannot be kept, known by hand or by an oracle."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.realtime import Feasible, Infeasible, Unknown, feasibility
+from orchestrator_core.plan.realtime.deadlines import with_deadlines
+from orchestrator_core.plan.realtime.demand import overload
+
+PATIENT = Budget(seconds=30.0)
+"""Never used up: these instances are tiny."""
+
+
+def alone(workers: int = 1, **tasks: tuple[float, dict[str, Any]]) -> Instance:
+    """Independent tasks: seconds and the rest of what `Task` takes."""
+    return Instance.price(
+        TaskGraph.from_tasks([Task(name, seconds=s, **more) for name, (s, more) in tasks.items()]),
+        Cluster([Worker(f"w{i}") for i in range(workers)]),
+    )
+
+
+def by(deadline: float, release: float = 0.0) -> dict[str, Any]:
+    return {"deadline": deadline, "release": release}
+
+
+def test_a_schedule_shows_that_deadlines_can_be_kept() -> None:
+    instance = alone(a=(4, by(12)), b=(4, by(4)), c=(4, by(8)), d=(1, {}))
+    answer = feasibility(instance, PATIENT)
+    assert isinstance(answer, Feasible)
+    check_schedule(instance, answer.schedule)
+
+
+def test_too_much_work_before_a_deadline() -> None:
+    instance = alone(a=(4, by(10)), b=(4, by(10)), c=(4, by(10)), d=(1, by(100)), e=(2, by(99)))
+    answer = feasibility(instance, PATIENT)
+    assert isinstance(answer, Infeasible)
+    assert answer.conflict == ("a", "b", "c")
+    assert answer.smallest
+    assert answer.method == "demand bound"
+    assert "12 thread-seconds" in answer.reason
+    assert "'a' (10 s)" in answer.reason
+
+
+def test_a_conflict_that_only_a_search_can_prove() -> None:
+    # u and v cut the time into pieces of 3, 4 and 9 s; of two tasks of 6 s only one fits.
+    tasks = {"x": (6.0, by(20)), "y": (6.0, by(20)), "u": (2.0, by(5, 3)), "v": (2.0, by(11, 9))}
+    answer = feasibility(alone(1, **tasks, z=(1.0, by(50))), PATIENT)
+    assert isinstance(answer, Infeasible)
+    assert answer.method == "CP-SAT"
+    assert set(answer.conflict) == {"x", "y", "u", "v"}
+    assert answer.smallest
+
+
+def test_tasks_that_are_confined_to_one_worker() -> None:
+    only = {"eligible": ("w0",), "deadline": 5.0}
+    answer = feasibility(alone(3, a=(3, only), b=(3, only), c=(3, by(5))), PATIENT)
+    assert isinstance(answer, Infeasible)
+    assert answer.conflict == ("a", "b")
+    assert "worker 'w0'" in answer.reason
+
+
+def test_memory_that_suffices_for_no_schedule() -> None:
+    tasks = [Task("a", seconds=1, memory=3, output_bytes=3), Task("b", seconds=1, memory=3)]
+    tasks += [Task("c", seconds=1, deadline=9)]
+    graph = TaskGraph.build()
+    for task in tasks:
+        graph.add(task)
+    graph.edge("a", "c")
+    graph.edge("b", "c")
+    instance = Instance.price(graph.done(), Cluster([Worker("w0", memory=5)]))
+    answer = feasibility(instance, PATIENT)
+    assert isinstance(answer, Feasible)
+
+
+def test_without_time_nothing_is_claimed_that_is_not_shown() -> None:
+    tasks = {f"t{i}": (3.0 + i % 5, by(40.0 + i)) for i in range(60)}
+    answer = feasibility(alone(6, **tasks), Budget(seconds=0.0))
+    assert isinstance(answer, Feasible | Unknown)
+
+
+def oracle(instance: Instance) -> bool:
+    """Can one worker keep all deadlines? By trying all orders."""
+    graph, seconds = instance.graph, instance.seconds[:, 0]
+    for order in itertools.permutations(range(len(graph))):
+        clock = 0.0
+        for t in order:
+            clock = max(clock, float(graph.release[t])) + float(seconds[t])
+            if clock > graph.deadline[t] + 1e-9:
+                break
+        else:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_verdicts_are_those_of_trying_everything(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tasks = {}
+    for i in range(int(rng.integers(3, 6))):
+        seconds, release = float(rng.integers(1, 5)), float(rng.integers(0, 6))
+        tasks[f"t{i}"] = (seconds, by(release + seconds + float(rng.integers(0, 7)), release))
+    instance = alone(1, **tasks)
+    answer = feasibility(instance, PATIENT)
+    assert isinstance(answer, Feasible) == oracle(instance)
+    if oracle(instance):
+        assert overload(instance) is None
+        return
+    assert isinstance(answer, Infeasible)
+    assert answer.smallest
+    conflict = [instance.graph.index[name] for name in answer.conflict]
+    for left_out in (None, *conflict):
+        some = with_deadlines(instance, [task for task in conflict if task != left_out])
+        assert isinstance(some, Instance)
+        assert oracle(some) == (left_out is not None)

@@ -1,0 +1,78 @@
+"""What cannot be is refused, with a word on what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator_core.errors import InvalidInput
+from orchestrator_core.plan.repair import (
+    Failed,
+    Finished,
+    Held,
+    Pausable,
+    Repairer,
+    Running,
+    Waiting,
+    WorkerLost,
+    replan,
+)
+from orchestrator_core.plan.schedule import Assignment, Schedule
+from tests.plan.repair.by_hand import their_plan, two_workers
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ([Failed("x")], "no task 'x'"),
+        ([Waiting("a", instance=1)], "no instance 1"),
+        ([Finished("a", end=5.0)], "not in the past"),
+        ([Finished("a", end=1.0, start=2.0)], "starts after its end"),
+        ([Finished("a", end=2.0, worker="w9")], "no worker 'w9'"),
+        ([Finished("a", end=2.0, mode=3)], "no mode 3"),
+        ([Running("b", expected_end=2.0)], "expected to end before now"),
+        ([Running("b", expected_end=float("inf"))], "expected to end before now"),
+        ([Running("b", expected_end=9.0, start=4.0)], "not in the past"),
+        ([Failed("a"), Finished("a", end=2.0)], "two events"),
+        ([WorkerLost("w0"), WorkerLost("w0")], "lost already"),
+        ([WorkerLost("w7")], "no worker 'w7'"),
+        ([WorkerLost("w0"), WorkerLost("w1")], "all workers are lost"),
+        ([Held("c", "w0", since=1.0)], "has not ended"),
+        ([Held("a", "w1", since=4.0)], "not in the past"),
+        ([Pausable("y")], "no task 'y'"),
+        (["late"], "no event"),
+    ],
+)
+def test_events_that_cannot_be(events: list[Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        replan(two_workers(), their_plan(), 3.0, events)
+
+
+@pytest.mark.parametrize("now", [-1.0, float("nan"), float("inf"), "soon"])
+def test_moments_that_cannot_be(now: Any) -> None:
+    with pytest.raises(InvalidInput, match="now is"):
+        replan(two_workers(), their_plan(), now)
+
+
+def test_a_schedule_of_another_instance() -> None:
+    other = Schedule([Assignment("x", "w0", 0, 1)])
+    with pytest.raises(InvalidInput, match="schedule of another instance"):
+        replan(two_workers(), other, 0.0)
+    twice = Schedule([Assignment("a", "w0", 0, 2), Assignment("a", "w1", 0, 2)])
+    with pytest.raises(InvalidInput, match="2 times"):
+        replan(two_workers(), twice, 0.0)
+    modes = Schedule([Assignment("a", "w0", 0, 2, mode=1)])
+    with pytest.raises(InvalidInput, match="planned in mode 1"):
+        replan(two_workers(), modes, 0.0)
+    with pytest.raises(InvalidInput, match="no task 'z'"):
+        replan(two_workers(), their_plan(), 0.0, wanted=["z"])
+
+
+def test_time_does_not_go_back_and_workers_are_lost_once() -> None:
+    repairer = Repairer(two_workers(), their_plan())
+    repairer.replan(2.0, [WorkerLost("w0")])
+    with pytest.raises(InvalidInput, match="last repair"):
+        repairer.replan(1.0)
+    with pytest.raises(InvalidInput, match="lost already"):
+        repairer.replan(3.0, [WorkerLost("w0")])

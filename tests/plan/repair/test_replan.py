@@ -1,0 +1,266 @@
+"""Repairs whose best answer is plain by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InfeasibleInstance
+from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.repair import (
+    Failed,
+    Finished,
+    Held,
+    Pausable,
+    Repairer,
+    Running,
+    Waiting,
+    WorkerLost,
+)
+from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
+from tests.plan.repair.by_hand import repaired, row, their_plan, two_workers
+
+
+def test_without_events_the_plan_stays() -> None:
+    for now in (0.0, 1.0, 2.5, 4.0, 6.0, 9.0):
+        result = repaired(two_workers(), their_plan(), now)
+        assert list(result.schedule.assignments) == list(their_plan().assignments)
+        assert result.moved == ()
+        assert result.again == ()
+
+
+def test_a_late_task_pushes_what_waits_for_it() -> None:
+    result = repaired(two_workers(), their_plan(), 3.0, [Running("b", expected_end=6.0)])
+    assert row(result, "b") == Assignment("b", "w1", 0, 6)
+    assert row(result, "c") == Assignment("c", "w1", 6, 9)
+    assert row(result, "d") == Assignment("d", "w0", 2, 4)
+    assert result.kept == ("c",)
+
+
+def test_an_early_task_pulls_what_waits_for_it() -> None:
+    result = repaired(two_workers(), their_plan(), 3.0, [Finished("b", end=3.0)])
+    assert row(result, "c") == Assignment("c", "w1", 3, 6)
+
+
+def test_what_cannot_have_begun_has_not() -> None:
+    # Nobody says anything of d, but w0 has one thread and is busy with a until 3 s.
+    result = repaired(two_workers(), their_plan(), 2.5, [Running("a", expected_end=3.0)])
+    assert row(result, "d") == Assignment("d", "w0", 3, 5)
+
+
+def test_a_task_that_has_not_begun_yet() -> None:
+    result = repaired(two_workers(), their_plan(), 2.5, [Waiting("d")])
+    assert row(result, "d") == Assignment("d", "w0", 2.5, 4.5)
+
+
+def test_a_lost_output_is_made_again_only_if_somebody_needs_it() -> None:
+    # At 2.5 s a's output is still on its way: it dies with w0. Nobody needs d's.
+    plan = their_plan()
+    result = repaired(two_workers(), plan, 2.5, [WorkerLost("w0")])
+    assert result.again == ("a", "d")
+    assert row(result, "a") == Assignment("a", "w1", 4, 6)
+    assert row(result, "c").start == 6.0
+    # At 3.5 s it has arrived at w1.
+    result = repaired(two_workers(), plan, 3.5, [WorkerLost("w0")])
+    assert result.again == ("d",)
+    assert row(result, "c") == Assignment("c", "w1", 4, 7)
+    # At 5 s all is where it is needed.
+    result = repaired(two_workers(), plan, 5.0, [WorkerLost("w0")])
+    assert result.again == ()
+    assert result.makespan == 7.0
+
+
+def test_wanted_outputs_are_made_again() -> None:
+    result = repaired(two_workers(), their_plan(), 5.0, [WorkerLost("w0")], wanted=["d"])
+    assert result.again == ("d",)
+    assert row(result, "d") == Assignment("d", "w1", 7, 9)
+
+
+def chain() -> tuple[Instance, Schedule]:
+    """q on w0 feeds p on w1, which feeds t on w2; nothing takes time to move."""
+    instance = Instance.from_arrays(
+        np.full((3, 3), 2.0), [(0, 1, 0.0), (1, 2, 0.0)], task_names=["q", "p", "t"]
+    )
+    rows = [Assignment(t, f"w{i}", 2.0 * i, 2.0 * i + 2) for i, t in enumerate("qpt")]
+    moves = [
+        Transfer("q", "w0", "w1", 2, 2, 2, 0.0),
+        Transfer("p", "w1", "w2", 4, 4, 4, 0.0),
+    ]
+    return instance, Schedule(rows, moves)
+
+
+def test_ancestors_are_made_again_as_far_as_they_are_lost() -> None:
+    instance, plan = chain()
+    # p is running at 3 s and q's only other copy is gone with it, but w0 still has q's output.
+    assert repaired(instance, plan, 3.0, [WorkerLost("w1")]).again == ("p",)
+    assert repaired(instance, plan, 3.0, [WorkerLost("w0")]).again == ()
+    both = [WorkerLost("w0"), WorkerLost("w1")]
+    result = repaired(instance, plan, 3.0, both)
+    assert result.again == ("q", "p")
+    assert result.makespan == 9.0
+
+
+def test_workers_may_forget_what_nobody_waits_for() -> None:
+    instance, plan = chain()
+    late = [Failed("t"), WorkerLost("w1"), WorkerLost("w2")]
+    assert repaired(instance, plan, 5.0, late).again == ("p", "t")
+    assert repaired(instance, plan, 5.0, late, forgets=True).again == ("q", "p", "t")
+
+
+def test_a_failed_task_runs_again() -> None:
+    result = repaired(two_workers(), their_plan(), 3.0, [Failed("b")])
+    assert row(result, "b").start == 3.0
+    assert row(result, "c").start == 7.0
+    assert result.again == ("b",)
+
+
+def test_a_copy_that_an_event_tells_of_is_used() -> None:
+    events = [WorkerLost("w0"), Held("a", "w1", since=2.25)]
+    result = repaired(two_workers(), their_plan(), 2.5, events)
+    assert result.again == ("d",)
+    assert row(result, "c") == Assignment("c", "w1", 4, 7)
+
+
+def alone(seconds: list[float], workers: int) -> Instance:
+    return Instance.from_arrays(
+        [[s] * workers for s in seconds], [], task_names=[f"t{i}" for i in range(len(seconds))]
+    )
+
+
+def in_a_row(seconds: list[float]) -> Schedule:
+    ends = np.cumsum(seconds)
+    rows = zip(ends - seconds, ends, strict=True)
+    return Schedule([Assignment(f"t{i}", "w0", a, b) for i, (a, b) in enumerate(rows)])
+
+
+def test_a_joined_worker_is_used_where_it_gains() -> None:
+    seconds = [4.0] * 4
+    result = repaired(alone(seconds, 2), in_a_row(seconds), 1.0)
+    assert result.makespan == 9.0
+    assert {move.destination for move in result.moved} == {"w1"}
+    assert "saves" in result.moved[0].reason
+
+
+def test_a_joined_worker_is_not_used_for_little() -> None:
+    seconds = [400.0, 1.0]
+    result = repaired(alone(seconds, 2), in_a_row(seconds), 1.0, budget=Budget(iterations=20))
+    assert result.moved == ()
+    assert result.kept == ("t1",)
+
+
+def test_lost_workers_are_named_as_the_reason() -> None:
+    result = repaired(two_workers(), their_plan(), 3.5, [WorkerLost("w1")])
+    assert result.again == ("b",)
+    assert [(m.task, m.source, m.reason) for m in result.moved] == [
+        ("b", "w1", "worker w1 was lost"),
+        ("c", "w1", "worker w1 was lost"),
+    ]
+    assert math.isfinite(result.kept_makespan)
+
+
+def test_workers_that_the_instance_has_no_longer_are_lost() -> None:
+    old = two_workers()
+    graph = old.graph
+    one = Instance(graph, Cluster([old.cluster.workers[1]]), old.seconds[:, 1:])
+    result = repaired(one, their_plan(), 2.5)
+    assert result.again == ("a", "d")
+    assert row(result, "d").worker == "w1"
+    assert repaired(one, result.schedule, 5.0).schedule == result.schedule
+
+
+def test_new_tasks_find_their_place() -> None:
+    graph = two_workers().graph
+    more = TaskGraph.from_tasks(
+        [*graph.tasks(), Task("e"), Task("f")], [*graph.edges(), Edge("c", "e"), Edge("f", "c")]
+    )
+    instance = Instance(more, two_workers().cluster, np.full((6, 2), 2.0))
+    result = repaired(instance, their_plan(), 1.0, budget=Budget(iterations=300))
+    assert row(result, "f").start <= 2.0
+    assert row(result, "c").start == 4.0
+    assert row(result, "e").start >= row(result, "c").end
+
+
+def test_other_durations_count_from_now_on() -> None:
+    slower = two_workers()
+    seconds = slower.seconds.copy()
+    seconds[2] = 5.0
+    result = repaired(replace(slower, seconds=seconds), their_plan(), 1.0)
+    assert row(result, "a").end == 2.0
+    assert row(result, "c") == Assignment("c", "w1", 4, 9)
+
+
+def test_a_task_pauses_at_its_checkpoint_for_an_urgent_one() -> None:
+    tasks = [
+        Task("long", checkpoints=(0.25, 0.5)),
+        Task("urgent", deadline=8.0),
+    ]
+    instance = Instance(
+        TaskGraph.from_tasks(tasks), Cluster([Worker("w0")]), np.array([[10.0], [2.0]])
+    )
+    plan = Schedule([Assignment("long", "w0", 0, 10)])
+    assert repaired(instance, plan, 3.0).missed == ("urgent",)
+    result = repaired(instance, plan, 3.0, [Pausable("long")])
+    assert result.missed == ()
+    assert row(result, "urgent") == Assignment("urgent", "w0", 5, 7)
+    assert row(result, "long") == Assignment(
+        "long", "w0", 0, 12, segments=((0.0, 5.0), (7.0, 12.0))
+    )
+    # The pause is part of the plan that the next repair starts from, before, in and after it.
+    for now in (4.0, 6.0, 8.0, 13.0):
+        again = repaired(instance, result.schedule, now)
+        assert again.schedule == result.schedule
+    # If its worker dies in the meantime, it begins anew.
+    two = Instance(instance.graph, Cluster([Worker("w0"), Worker("w1")]), np.full((2, 2), 5.0))
+    lost = repaired(two, result.schedule, 6.0, [WorkerLost("w0")])
+    assert lost.again == ("long", "urgent")
+
+
+def test_a_pause_waits_for_nothing_less_than_a_gain() -> None:
+    tasks = [Task("long", checkpoints=(0.5,)), Task("short")]
+    instance = Instance(
+        TaskGraph.from_tasks(tasks), Cluster([Worker("w0")]), np.array([[10.0], [2.0]])
+    )
+    plan = Schedule([Assignment("long", "w0", 0, 10), Assignment("short", "w0", 10, 12)])
+    result = repaired(instance, plan, 3.0, [Pausable("long")])
+    assert result.schedule.segments == {}
+
+
+def test_memory_holds_for_what_comes_and_what_was() -> None:
+    # w0 has 4 bytes: a's output (3) waits there for c, so that b (2 bytes) cannot run beside it.
+    tasks = [Task("a", output_bytes=3), Task("b", memory=2), Task("c", memory=1)]
+    graph = TaskGraph.from_tasks(tasks, [Edge("a", "c")])
+    cluster = Cluster([Worker("w0", memory=4, threads=2)], link=Link(latency=1))
+    instance = Instance(graph, cluster, np.array([[2.0], [2.0], [2.0]]))
+    plan = Schedule(
+        [
+            Assignment("a", "w0", 0, 2),
+            Assignment("c", "w0", 2, 4),
+            Assignment("b", "w0", 4, 6),
+        ]
+    )
+    result = repaired(instance, plan, 1.0, [Running("a", expected_end=3.0)])
+    assert row(result, "c").start == 3.0
+    assert row(result, "b").start == 5.0 or row(result, "b").end <= 3.0
+
+
+def test_a_task_that_can_run_nowhere_is_named() -> None:
+    graph = TaskGraph.from_tasks([Task("a"), Task("b", eligible=("w0",))])
+    instance = Instance(graph, Cluster([Worker("w0"), Worker("w1")]), np.full((2, 2), 1.0))
+    plan = Schedule([Assignment("a", "w0", 0, 1), Assignment("b", "w0", 1, 2)])
+    with pytest.raises(InfeasibleInstance, match="'b' can run on none of the workers"):
+        repaired(instance, plan, 0.5, [WorkerLost("w0")])
+
+
+def test_a_repairer_remembers() -> None:
+    repairer = Repairer(two_workers(), their_plan())
+    repairer.replan(1.0, [Running("b", expected_end=6.0)])
+    result = repairer.replan(2.5, [WorkerLost("w0")])
+    assert row(result, "b").end == 6.0
+    result = repairer.replan(5.0)
+    assert {a.worker for a in result.schedule.assignments if a.end > 5} == {"w1"}
+    assert row(result, "a") == Assignment("a", "w1", 6, 8)
