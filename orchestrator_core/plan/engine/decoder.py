@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.general import place_on_profiles
-from orchestrator_core.plan.engine.lanes import place_on_lanes
+from orchestrator_core.plan.engine.lanes import place_on_lanes, transfers_between
 from orchestrator_core.plan.engine.placing import empty_draft, empty_placed, empty_sent
 from orchestrator_core.plan.engine.profiles import idle_profiles
 from orchestrator_core.plan.schedule import Schedule
@@ -114,7 +113,7 @@ def _decode_on_lanes(
     order = choice.order[choice.order < n]
     gaps = insertion and not choice.in_order
     place_on_lanes(problem, order, *fixed, gaps, choice.in_order, start, end, worker, mode)
-    return _with_plain_transfers(problem, start, end, worker, mode)
+    return with_plain_transfers(problem, start, end, worker, mode)
 
 
 def _decode_on_profiles(
@@ -171,13 +170,13 @@ def _decode_on_profiles(
 
 def only_threads(problem: Problem) -> bool:
     """Can nothing but threads ever be scarce, and does every task take one of them?"""
-    if bool((problem.threads > 1).any()) or _encodes(problem):
+    if bool((problem.threads > 1).any()) or encodes(problem):
         return False
     limit = capacity(problem)[:, 1:]
     return bool((_most_taken(problem) <= limit).all())
 
 
-def _encodes(problem: Problem) -> bool:
+def encodes(problem: Problem) -> bool:
     if not bool((problem.encode > 0).any()):
         return False
     sent = problem.output_bytes[np.diff(problem.out_ptr) > 0]
@@ -206,15 +205,11 @@ def _most_memory(problem: Problem) -> Floats:
     return _most_taken(problem)[:, 0]
 
 
-def _with_plain_transfers(
+def with_plain_transfers(
     problem: Problem, start: Floats, end: Floats, worker: Ints, mode: Ints
 ) -> Decoded:
     """The transfers where nothing is encoded: each starts when its output is made."""
-    n, w = problem.n_tasks, problem.n_workers
-    consumer = np.repeat(np.arange(n, dtype=np.int64), np.diff(problem.in_ptr))
-    away: NDArray[np.bool_] = worker[problem.in_task] != worker[consumer]
-    pair = np.unique(problem.in_task[away] * w + worker[consumer[away]])
-    task, destination = pair // w, pair % w
+    task, destination = transfers_between(problem, worker)
     source, sent = worker[task], end[task]
     way = problem.output_bytes[task] * problem.per_byte[source, destination]
     arrived = sent + problem.latency[source, destination] + way

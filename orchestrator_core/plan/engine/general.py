@@ -385,7 +385,8 @@ def place_on_profiles(
                 p, sends[t - n, 0], sends[t - n, 1], earliest[t], reserve, f, placed, sent, draft
             )
             continue
-        best, chosen[0] = np.inf, -1
+        best, at, latest = np.inf, np.inf, True
+        chosen[0] = -1
         for b in range(w):
             if fixed_worker[t] >= 0 and fixed_worker[t] != b:
                 continue
@@ -397,15 +398,17 @@ def place_on_profiles(
                 score = begin + p.seconds[m, b]
                 if len(ahead) > 0:
                     score += ahead[t, b]
-                if score < best:
-                    best, chosen[0], chosen[1] = score, b, m
+                latest = score < best
+                if latest:
+                    best, chosen[0], chosen[1], at = score, b, m, begin
         if chosen[0] < 0 or f.pool[1] == 1:
             return number
         b, m = int(chosen[0]), int(chosen[1])
-        since = max(earliest[t], latest_start[b]) if in_order else earliest[t]
-        begin = _draft(p, t, m, b, since, reserve, f, placed, sent, draft)
-        _commit(p, t, m, b, begin, reserve, f, placed, sent, draft)
-        latest_start[b] = max(latest_start[b], begin)
+        if not latest:
+            since = max(earliest[t], latest_start[b]) if in_order else earliest[t]
+            at = _draft(p, t, m, b, since, reserve, f, placed, sent, draft)
+        _commit(p, t, m, b, at, reserve, f, placed, sent, draft)
+        latest_start[b] = max(latest_start[b], at)
     # Hopeful: two outputs that one task asked to keep longer may have been given the same room.
     for b in range(w):
         for i in range(f.base[b], f.base[b] + f.size[b]):

@@ -69,10 +69,11 @@ def place_on_lanes(
         for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
             producer = p.in_task[k]
             source, done, nbytes = worker[producer], end[producer], p.in_bytes[k]
+            latency, per_byte = p.latency[source], p.per_byte[source]
             for b in range(w):
-                there = done + p.latency[source, b] + nbytes * p.per_byte[source, b]
-                if there > ready[b]:
-                    ready[b] = there
+                # Without a branch, so that several workers are reckoned at once.
+                there = done + latency[b] + nbytes * per_byte[b]
+                ready[b] = there if there > ready[b] else ready[b]
         best, best_end = np.inf, 0.0
         best_start, best_worker, best_lane, best_gap, best_mode = 0.0, -1, -1, -1, -1
         for b in range(w):
@@ -81,7 +82,12 @@ def place_on_lanes(
             earliest = max(ready[b], latest_start[b]) if in_order else ready[b]
             for m in range(p.mode_begin[t], p.mode_end[t]):
                 seconds = p.seconds[m, b]
-                if seconds == np.inf or (fixed_mode[t] >= 0 and fixed_mode[t] != m):
+                if fixed_mode[t] >= 0 and fixed_mode[t] != m:
+                    continue
+                soonest = earliest + seconds
+                if looks_ahead:
+                    soonest += ahead[t, b]
+                if not soonest < best:
                     continue
                 begin, lane, gap, idle = np.inf, -1, -1, np.inf
                 for x in range(lane_ptr[b], lane_ptr[b + 1]):
@@ -135,3 +141,24 @@ def place_on_lanes(
                 begins[x][count], ends[x][count] = last[x], best_start
                 gaps[x] = count + 1
             last[x] = best_end
+
+
+@compiled
+def transfers_between(p: Problem, worker: Ints) -> tuple[Ints, Ints]:
+    """(task, destination) of every output that is needed on another worker, sorted by both."""
+    n, w = len(worker), len(p.worker_threads)
+    task = np.empty(len(p.out_task), dtype=np.int64)
+    destination = np.empty(len(p.out_task), dtype=np.int64)
+    known = np.full(w, -1, dtype=np.int64)
+    count = 0
+    for t in range(n):
+        first = count
+        known[worker[t]] = t
+        for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
+            b = worker[p.out_task[k]]
+            if known[b] != t:
+                known[b] = t
+                task[count], destination[count] = t, b
+                count += 1
+        destination[first:count].sort()
+    return task[:count].copy(), destination[:count].copy()

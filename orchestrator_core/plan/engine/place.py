@@ -1,8 +1,8 @@
 """From a choice to a schedule that keeps every rule, or the reason why there is none (stage 3).
 
 The decoder knows nothing of deadlines and of stock, and may meet a dead end where memory is scarce;
-here these are looked after: with a second order that uses up outputs sooner, with modes that
-consume less, and with an honest word where that does not help.
+here these are looked after: with orders that use up outputs sooner, at last on a single worker,
+with modes that consume less, and with an honest word where that does not help.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.engine.decoder import Choice, DeadEnd, Decoded, decode, to_schedule
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.ranks import depth_first_order
+from orchestrator_core.plan.engine.thrift import thrifty_choices
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -25,7 +26,8 @@ def place(instance: Instance, choice: Choice) -> Schedule | str:
     problem = expand(instance)
     decoded = _first_that_fits(instance, problem, choice)
     if isinstance(decoded, Decoded) and exceeded_stock(instance, decoded.mode):
-        decoded = _first_that_fits(instance, problem, _thrifty(instance, problem, choice))
+        frugal = thrifty(problem, choice, thrifty_modes(instance, problem))
+        decoded = _first_that_fits(instance, problem, frugal)
     if isinstance(decoded, str):
         return decoded
     broken = exceeded_stock(instance, decoded.mode) or missed_deadline(instance, decoded)
@@ -45,7 +47,8 @@ def _first_that_fits(instance: Instance, problem: Problem, choice: Choice) -> De
 
 def _ways(problem: Problem, choice: Choice) -> Iterator[tuple[Choice, bool]]:
     """The order as it is, then one that follows outputs to their last use, each in both ways of
-    keeping memory; all but the first matter only where memory is scarce."""
+    keeping memory, then orders that hold as little as possible; all but the first matter only
+    where memory is scarce."""
     yield choice, True
     yield choice, False
     urgency = np.empty(problem.n_tasks)
@@ -53,6 +56,9 @@ def _ways(problem: Problem, choice: Choice) -> Iterator[tuple[Choice, bool]]:
     deep = replace(choice, order=depth_first_order(problem, urgency))
     yield deep, True
     yield deep, False
+    for simple in thrifty_choices(problem):
+        worker = choice.worker if simple.worker is None else simple.worker
+        yield replace(choice, order=simple.order, worker=worker), True
 
 
 def exceeded_stock(instance: Instance, mode: Ints) -> str | None:
@@ -67,16 +73,16 @@ def exceeded_stock(instance: Instance, mode: Ints) -> str | None:
     return None
 
 
-def _thrifty(instance: Instance, problem: Problem, choice: Choice) -> Choice:
-    """The choice with the modes that take the least of what the stock has."""
-    mode = _thrifty_modes(instance, problem)
+def thrifty(problem: Problem, choice: Choice, mode: Ints) -> Choice:
+    """The choice with these modes; tasks that may not run so where they were are freed."""
     worker = choice.worker
     if worker is not None:
-        worker = np.where(np.isfinite(problem.seconds[mode, worker]), worker, -1)
+        may = np.isfinite(problem.seconds[mode, np.maximum(worker, 0)])
+        worker = np.where(may & (worker >= 0), worker, -1)
     return replace(choice, mode=mode, worker=worker)
 
 
-def _thrifty_modes(instance: Instance, problem: Problem) -> Ints:
+def thrifty_modes(instance: Instance, problem: Problem) -> Ints:
     """(n,) the mode that takes the least of what the stock has, of each single task."""
     graph, stock = instance.graph, instance.cluster.stock
     share = np.array(

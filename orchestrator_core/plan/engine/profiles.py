@@ -53,6 +53,17 @@ def idle_profiles(limit: Floats, steps: int) -> Profiles:
 
 
 @inner
+def clear(f: Profiles) -> None:
+    """All workers idle again."""
+    for b in range(len(f.base)):
+        f.base[b], f.size[b], f.room[b] = b * _BLOCK, 1, _BLOCK
+        f.times[b * _BLOCK] = 0.0
+        for d in range(f.taken.shape[1]):
+            f.taken[b * _BLOCK, d] = 0.0
+    f.pool[0], f.pool[1] = len(f.base) * _BLOCK, 0
+
+
+@inner
 def step_at(f: Profiles, b: int, moment: float) -> int:
     """The last step of worker b, counted in the pool, that begins at or before `moment` >= 0."""
     low: int = f.base[b]

@@ -64,6 +64,71 @@ def optimistic_cost(p: Problem, seconds: Floats, latency: float, per_byte: float
 
 
 @compiled
+def optimistic_cost_by_link(p: Problem, seconds: Floats) -> Floats:
+    """(n, w) as `optimistic_cost`, with what each link between two workers takes.
+
+    Edges times workers squared. Plus the seconds, it is the best imaginary level (Oh and Ha 1996).
+    """
+    n, w = seconds.shape
+    table = np.zeros((n, w))
+    for x in range(n - 1, -1, -1):
+        t = p.topological[x]
+        for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
+            other, nbytes = p.out_task[k], p.out_bytes[k]
+            for a in range(w):
+                least = table[other, a] + seconds[other, a]
+                for b in range(w):
+                    there = table[other, b] + seconds[other, b]
+                    if b != a and there < least:
+                        each = p.per_byte[a, b] + p.encode[a, b]
+                        least = min(least, there + p.latency[a, b] + nbytes * each)
+                table[t, a] = max(table[t, a], least)
+    return table
+
+
+@compiled
+def chains_of(p: Problem, seconds: Floats) -> tuple[Ints, Floats]:
+    """(n,) the first task of each task's chain; (n, w) seconds of what follows it in its chain.
+
+    A chain goes on while a task has one consumer, and that one no other producer. Where a part of
+    what follows may not run on a worker, its seconds there are infinite. seconds: (n, w).
+    """
+    n, w = seconds.shape
+    head, rest = np.arange(n), np.zeros((n, w))
+    for x in range(n - 1, -1, -1):
+        t = p.topological[x]
+        if p.out_ptr[t + 1] - p.out_ptr[t] == 1:
+            after = p.out_task[p.out_ptr[t]]
+            if p.in_ptr[after + 1] - p.in_ptr[after] == 1:
+                rest[t] = seconds[after] + rest[after]
+                head[after] = t
+    for t in p.topological:
+        head[t] = head[head[t]]
+    return head, rest
+
+
+@compiled
+def strict_ends(p: Problem, seconds: Floats) -> tuple[Floats, Floats]:
+    """(n,) start and end of each task if it took the worker where it ends first, as if no other
+    task was there; seconds: (n, w)."""
+    n, w = seconds.shape
+    start, end, favourite = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64)
+    for t in p.topological:
+        end[t] = np.inf
+        for b in range(w):
+            begin = p.release[t]
+            for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+                q, nbytes = p.in_task[k], p.in_bytes[k]
+                a, there = favourite[q], end[q]
+                if a != b:
+                    there += p.latency[a, b] + nbytes * (p.per_byte[a, b] + p.encode[a, b])
+                begin = max(begin, there)
+            if begin + seconds[t, b] < end[t]:
+                start[t], end[t], favourite[t] = begin, begin + seconds[t, b], b
+    return start, end
+
+
+@compiled
 def latest_ends(p: Problem, seconds: Floats) -> Floats:
     """(n,) deadlines, tightened to what the deadlines of later tasks leave; seconds: (n,) best."""
     latest = p.deadline.copy()

@@ -1,0 +1,131 @@
+"""ShopEngine: job shops, begun by `evolve` and gone on with by `tabu` (stage 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.plan.engine.decoder import to_schedule, with_plain_transfers
+from orchestrator_core.plan.engine.project import Project
+from orchestrator_core.plan.engine.ranks import ready_order
+from orchestrator_core.plan.engine.retime import placement
+from orchestrator_core.plan.engine.serial import place_in_project
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.general_project import ProjectEngine
+from orchestrator_core.plan.search.general_tabu import Shop, tabu
+
+MOST_TASKS = 1_500
+"""Beyond, the table of what is banned would be too large."""
+
+BEGIN = 60
+"""Schedules of the genetic algorithm with which the tabu search begins."""
+
+
+class ShopEngine(ProjectEngine):
+    """See `general_search.Engine`."""
+
+    steps_per_task = 1
+
+    def __init__(self, instance: Instance, objective: Objective, seed: int) -> None:
+        super().__init__(instance, objective, seed)
+        machine = _machines(self.project)
+        self._shop = _empty_shop(self.project, machine)
+        each = len(machine) / max(1, len(np.unique(machine)))
+        self._tenure = 8 + int(each / 2)
+
+    def take(self, schedule: Schedule) -> None:
+        super().take(schedule)
+        if self.steps >= BEGIN and schedule.makespan < self.value:
+            row, _, _ = placement(self.instance, self.problem, schedule)
+            self._sequence(ready_order(self.problem, -schedule.start[row]))
+
+    def go(self, steps: int, target: float) -> None:
+        if self.steps < BEGIN:
+            super().go(min(steps, BEGIN - self.steps), target)
+            if self.steps >= BEGIN:
+                self._sequence(self._z.order[self._z.state[1]])
+            return
+        seed = (self.seed * 1_000_003 + self.steps) % 2**32
+        self.steps += tabu(self.project, self._shop, seed, steps, self._tenure, target)
+        self.value = min(self.value, float(self._shop.best[0]))
+
+    def schedule(self) -> Schedule:
+        s, p = self._shop, self.project
+        if not s.best[0] <= self.value:
+            return super().schedule()
+        order = ready_order(self.problem, -s.best_start)
+        alternative = p.first[:-1].copy()
+        place_in_project(p, order, alternative, p.release, True, self._ground)
+        start, end = self._ground.start.copy(), self._ground.end.copy()
+        worker, mode = p.worker[alternative], p.mode[alternative]
+        return to_schedule(
+            self.instance, with_plain_transfers(self.problem, start, end, worker, mode)
+        )
+
+    def _sequence(self, order: Ints) -> None:
+        """Let the tabu search go on from the sequences of this order."""
+        s = self._shop
+        s.before[:], s.after[:], s.banned[:] = -1, -1, 0
+        last: dict[int, int] = {}
+        for t in order.tolist():
+            m = int(s.machine[t])
+            if m < 0:
+                continue
+            if m in last:
+                s.before[t], s.after[last[m]] = last[m], t
+            last[m] = t
+
+
+def is_shop(project: Project, objective: Objective) -> bool:
+    """Has each task one place, on a machine that runs one at a time, and is only the makespan
+    asked for?"""
+    n = len(project.release)
+    if n > MOST_TASKS or len(project.mode) != n or objective != MAKESPAN:
+        return False
+    if project.latency.any() or project.per_byte.any() or len(project.stock):
+        return False
+    needs = np.diff(project.need_ptr)
+    owner = np.repeat(project.worker, needs)
+    alone = 2 * project.need_amount > project.limit[owner, project.need_column]
+    long = (project.seconds > 0).all()
+    return bool(long and alone.all() and (needs <= 1).all() and needs.any()) and not bool(
+        np.isfinite(project.deadline).any()
+    )
+
+
+def _machines(project: Project) -> Ints:
+    """(n,) the worker and resource that a task occupies, as one number; -1 for none."""
+    machine = np.full(len(project.release), -1, dtype=np.int64)
+    has = np.diff(project.need_ptr) > 0
+    machine[has] = project.worker[has] * project.limit.shape[1] + project.need_column
+    return machine
+
+
+def _empty_shop(project: Project, machine: Ints) -> Shop:
+    n = len(machine)
+    before, after, best_before, best_after = np.full((4, n), -1, dtype=np.int64)
+    best_start, head, tail, ready, rest = np.zeros((5, n))
+    top, missing, path, row = np.zeros((4, n), dtype=np.int64)
+    return Shop(
+        machine=machine,
+        seconds=np.array(project.seconds),
+        before=before,
+        after=after,
+        best_before=best_before,
+        best_after=best_after,
+        best_start=best_start,
+        head=head,
+        tail=tail,
+        ready=ready,
+        rest=rest,
+        top=top,
+        missing=missing,
+        path=path,
+        row=row,
+        reach=np.zeros((2, n)),
+        banned=np.zeros((n, n), dtype=np.int64),
+        state=np.zeros(2, dtype=np.int64),
+        best=np.full(1, np.inf),
+    )
