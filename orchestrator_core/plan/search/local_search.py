@@ -1,9 +1,8 @@
-"""LocalSearch: an iterated local search over order and placement (stage 3).
+"""LocalSearch: annealing over order and placement, where only threads are scarce (stage 3).
 
-It begins with the incumbent, changes the places and priorities of a few tasks, mostly critical
-ones, and decodes again, some ten thousand times a second at 100 tasks. The moves are those of
-iterated local search for scheduling with communication (Lourenço, Martin, Stützle 2003); a falling
-temperature lets it pass worse schedules.
+It searches from the incumbent, from the seeds of the brief and from a few list orders: first a race
+between these starts, then ever longer from the best, in cycles that are cooled down and heated up
+again. The kernel (`lane_anneal.py`) makes about a hundred thousand moves a second at 100 tasks.
 """
 
 from __future__ import annotations
@@ -11,147 +10,128 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
+from typing import ClassVar
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.engine.decoder import Choice, only_threads
-from orchestrator_core.plan.engine.expand import Problem, expand
-from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.engine.decoder import only_threads
+from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
-from orchestrator_core.plan.search.moves import search
+from orchestrator_core.plan.search.lane_engine import LaneEngine
+from orchestrator_core.plan.search.lane_race import Race
 
-ROUND_STEPS = 20_000
-"""Decoded tasks in one compiled round, after which the clock is read: about 10 ms."""
+ROUND_SECONDS = 0.008
+"""How long a round between two proposals takes, about."""
+
+ROUND_TASKS = 20_000
+"""Placed tasks in a round where steps are counted, so that rounds do not depend on the clock."""
+
+TAKEN = ("makespan", "tardiness")
+"""Criteria that grow with every end, so that a trial can be left before it is decoded whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSearch:
-    """Betters an incumbent for a part of the budget.
+    """Betters an incumbent, or finds a first schedule, until the budget is spent.
 
     Attributes:
-        share: part of the seconds that are left which it takes, in (0, 1].
         largest: most task instances; beyond, a round is too long to keep a budget.
-        hottest: temperature at the beginning, as a part of the makespan; it falls to 0.
-        patience: moves without a better schedule after which it gives up.
+        patience: moves without a better schedule after which it gives up, for each task.
     """
 
-    share: float = 0.4
-    largest: int = 5_000
-    hottest: float = 0.003
-    patience: int = 100_000
+    largest: int = 50_000
+    patience: int = 20_000
     name: str = "local-search"
+    lane: ClassVar[Lane] = Lane.SEARCH
 
     def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
         if instance.graph.n_instances > self.largest:
             return f"it takes {self.largest} tasks; there are {instance.graph.n_instances}"
-        if not only_threads(expand(instance)):
+        for criterion in objective.criteria:
+            if criterion not in TAKEN:
+                return f"it minimises {' and '.join(TAKEN)}, not {criterion}"
+        try:
+            problem = expand(instance)
+        except UnsupportedInstance as error:
+            return str(error)
+        if not only_threads(problem):
             return "it takes instances in which only threads are scarce"
-        if np.isfinite(instance.graph.deadline).any():
-            return "it takes no deadlines"
         if any(demand.consumes for demand in instance.graph.demands):
             return "it takes no stock"
         return None
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
-        if brief.incumbent is None:
-            yield Proposal(note="there was no schedule to begin with")
+        if len(brief.instance.graph) == 0:
+            yield Proposal(note="there is nothing to schedule")
             return
-        problem = expand(brief.instance)
-        key, worker = _solution(brief.instance, problem, brief.incumbent)
-        found = _Rounds(problem, key, worker, self, brief.budget, brief.lower_bound)
-        shortest = brief.incumbent.makespan
-        for _ in found.run():
-            schedule = None
-            if found.shortest < shortest * (1 - 1e-12):
-                choice = Choice(np.argsort(-found.best_key, kind="stable"), found.best_worker)
-                placed = place(brief.instance, choice)
-                if isinstance(placed, Schedule) and placed.makespan < shortest:
-                    schedule, shortest = placed, placed.makespan
-            yield Proposal(schedule, note=f"{found.steps} schedules tried")
+        clock = _Clock(brief.budget)
+        engine = LaneEngine(brief.instance, brief.objective, brief.budget.seed)
+        race, news = Race(engine), _News(engine)
+        found_at = 0
+        while True:
+            for schedule in news.of(brief):
+                race.enter(schedule)
+            before = engine.value
+            race.go(clock, brief.lower_bound * (1 + 1e-12))
+            found = None
+            if engine.value < before:
+                found_at = engine.steps
+                found = engine.schedule() if engine.value < news.known * (1 - 1e-12) else None
+                news.known = min(news.known, engine.value)
+            yield Proposal(found, note=f"{engine.steps} schedules tried")
+            if min(engine.value, news.known) <= brief.lower_bound * (1 + 1e-12):
+                return
+            if clock.spent(engine.steps) >= 1.0:
+                return
+            if engine.steps - found_at > self.patience * engine.n_tasks:
+                return
 
 
-class _Rounds:
-    """Compiled rounds until the budget is spent."""
+class _News:
+    """Schedules of the brief that the engine has not seen, and the best value that is known."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        key: Floats,
-        worker: np.ndarray,
-        settings: LocalSearch,
-        budget: Budget,
-        target: float,
-    ) -> None:
-        self.problem, self.settings, self.budget, self.target = problem, settings, budget, target
-        self.key, self.worker = key, worker
-        self.best_key, self.best_worker = key.copy(), worker.copy()
-        self.steps = 0
-        self.shortest = np.inf
-        self._round = max(1, ROUND_STEPS // max(1, problem.n_tasks))
+    def __init__(self, engine: LaneEngine) -> None:
+        self._engine, self.known = engine, float("inf")
+        self._kept: list[Schedule] = []
 
-    def run(self) -> Iterator[None]:
-        """One round at each step."""
-        may_run = _may_run(self.problem)
-        began = time.perf_counter()
-        limit = self.settings.share * self.budget.seconds
-        done, found_at = 0.0, 0
-        while done < 1.0 and self.steps - found_at <= self.settings.patience:
-            steps = self._next_steps()
-            best = search(
-                self.problem,
-                may_run,
-                self.budget.seed * 1_000_003 + self.steps,
-                steps,
-                max(self.settings.hottest * (1.0 - done), 1e-9),
-                self.target * (1 + 1e-12),
-                self.key,
-                self.worker,
-                self.best_key,
-                self.best_worker,
+    def of(self, brief: Brief) -> Iterator[Schedule]:
+        for schedule in (brief.incumbent, *brief.seeds):
+            if schedule is None or any(schedule is kept for kept in self._kept):
+                continue
+            self._kept.append(schedule)
+            if schedule is brief.incumbent:
+                self.known = min(self.known, self._engine.value_of(schedule))
+            yield schedule
+
+
+class _Clock:
+    """How much of the budget is spent, and how much one round may do; no clock by iterations."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._began = time.perf_counter()
+        self._work = float(ROUND_TASKS)
+
+    def spent(self, steps: int) -> float:
+        """The part of the budget that is spent, 1 or more when it is over."""
+        if self.budget.iterations is not None:
+            return steps / self.budget.iterations if self.budget.iterations > 0 else 1.0
+        if self.budget.seconds <= 0:
+            return 1.0
+        return (time.perf_counter() - self._began) / self.budget.seconds
+
+    def run(self, engine: LaneEngine, heat: float, target: float, look: float) -> None:
+        """One round of the engine."""
+        if self.budget.iterations is not None:
+            engine.go(
+                max(0, self.budget.iterations - engine.steps), ROUND_TASKS, heat, target, look
             )
-            self.steps += steps
-            if best < self.shortest:
-                self.shortest, found_at = best, self.steps
-            yield
-            if best <= self.target * (1 + 1e-12):
-                break
-            if self.budget.iterations is not None:
-                done = self.steps / max(1, self.budget.iterations)
-            else:
-                done = (time.perf_counter() - began) / limit if limit > 0 else 1.0
-
-    def _next_steps(self) -> int:
-        if self.budget.iterations is None:
-            return self._round
-        return max(0, min(self._round, self.budget.iterations - self.steps))
-
-
-def _may_run(problem: Problem) -> Floats:
-    """(n, w) 1 where some mode of a task may run."""
-    eligible = np.isfinite(problem.seconds).astype(np.float64)
-    return np.maximum.reduceat(eligible, problem.mode_begin)
-
-
-def _solution(
-    instance: Instance, problem: Problem, schedule: Schedule
-) -> tuple[Floats, np.ndarray]:
-    """The schedule as a key, larger for what starts sooner, and a worker for each single task."""
-    graph, n = instance.graph, problem.n_tasks
-    first = np.concatenate([[0], np.cumsum(graph.count)])
-    task_of = np.array([graph.index[name] for name in schedule.task_names], dtype=np.int64)
-    worker_of = np.array(
-        [instance.cluster.index[name] for name in schedule.worker_names], dtype=np.int64
-    )
-    place_of = first[task_of[schedule.task]] + schedule.instance
-    start, worker = np.zeros(n), np.zeros(n, dtype=np.int64)
-    start[place_of], worker[place_of] = schedule.start, worker_of[schedule.worker]
-    depth = np.empty(n)
-    depth[problem.topological] = np.arange(n)
-    key = np.empty(n)
-    key[np.lexsort((depth, start))] = np.arange(n, 0, -1)
-    return key, worker
+            return
+        began = time.perf_counter()
+        engine.go(1 << 40, int(self._work), heat, target, look)
+        seconds = max(time.perf_counter() - began, 1e-6)
+        self._work = max(100.0, self._work * min(2.0, max(0.5, ROUND_SECONDS / seconds)))

@@ -1,0 +1,163 @@
+"""LaneEngine: the annealing on lanes for one instance and objective, seen from Python (stage 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.engine.decoder import to_schedule, with_plain_transfers
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.goal import Goal, goal_of, placement_value
+from orchestrator_core.plan.engine.modes import best_seconds
+from orchestrator_core.plan.engine.retime import placement
+from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.lane_anneal import anneal, begin, latest_starts, tails
+from orchestrator_core.plan.search.lane_walk import Walk, new_walk
+
+NEAR_TAILS = 20_000_000
+"""Up to this edges x workers^2, tails reckon with each pair of workers."""
+
+LOCAL_TASKS = 2_000
+"""From this many tasks on a trial is left where it becomes later than the order allows."""
+
+LATE = 10.0
+"""What a second after a hard deadline counts, in the largest price of a second elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """(n,) order of the tasks, worker and mode of each or -1; and how the decoder looks ahead."""
+
+    order: Ints
+    place: Ints
+    mode: Ints
+    look: float = 0.0
+
+
+class LaneEngine:
+    """The current solution, the best one, and moves between them.
+
+    Attributes:
+        steps: moves made so far.
+    """
+
+    def __init__(self, instance: Instance, objective: Objective, seed: int) -> None:
+        self.instance, self.problem = instance, expand(instance)
+        self.goal = goal_of(instance, objective)
+        self.steps, self._seed, self._rounds = 0, seed, 0
+        self._walk = _walk(self.problem, self.goal)
+        self._local = self.n_tasks >= LOCAL_TASKS and bool(self.goal.weights[0] > 0)
+
+    @property
+    def n_tasks(self) -> int:
+        return self.problem.n_tasks
+
+    @property
+    def best(self) -> float:
+        """The best value so far, penalties for missed deadlines included."""
+        return float(self._walk.value[1])
+
+    @property
+    def current(self) -> float:
+        """The value of the current solution, penalties included."""
+        return float(self._walk.value[0])
+
+    @property
+    def value(self) -> float:
+        """The best value so far; infinity while that misses a deadline."""
+        end = self._walk.best_end
+        late = (end > self._walk.due[:, 1]).any() or not np.isfinite(self.best)
+        return float("inf") if late else self.best
+
+    def value_of(self, schedule: Schedule) -> float:
+        """The objective's value of a schedule."""
+        row, worker, mode = placement(self.instance, self.problem, schedule)
+        start, end = schedule.start[row], schedule.end[row]
+        return float(placement_value(self.goal, self.problem, start, end, worker, mode))
+
+    def solution_of(self, schedule: Schedule) -> Solution:
+        """Every task where the schedule has it, by start."""
+        row, worker, mode = placement(self.instance, self.problem, schedule)
+        return Solution(self._by_start(schedule.start[row]), worker, mode)
+
+    def best_solution(self) -> Solution:
+        """Every task where the best schedule has it, by start: it decodes to nothing worse."""
+        walk = self._walk
+        return Solution(
+            self._by_start(walk.best_start), walk.best_worker.copy(), walk.best_mode.copy()
+        )
+
+    def begin(self, solution: Solution) -> float:
+        """Go on from this solution; its value. Tasks without a place are pinned where they come."""
+        walk, look = self._walk, solution.look
+        value = begin(self.problem, walk, solution.order, solution.place, solution.mode, look)
+        if (solution.place < 0).any():
+            now = walk.now
+            order = self._by_start(now.start)
+            value = begin(self.problem, walk, order, now.worker.copy(), now.mode.copy(), 0.0)
+        return float(value)
+
+    def justify(self, passes: int) -> None:
+        """Begin anew in the order of the latest starts: forward-backward improvement; never worse.
+
+        K. Y. Li, R. J. Willis: An iterative scheduling technique for resource-constrained project
+        scheduling. EJOR 56, 1992. In the last pass, tasks may leave their workers.
+        """
+        walk, before = self._walk, np.inf
+        while passes > 0 and self.current < before:
+            before, passes = self.current, passes - 1
+            order = self._by_start(latest_starts(self.problem, walk))
+            self.begin(Solution(order, walk.now.worker.copy(), walk.now.mode.copy()))
+        order = self._by_start(latest_starts(self.problem, walk))
+        free = np.full(self.n_tasks, -1, dtype=np.int64)
+        kept = Solution(
+            self._by_start(walk.now.start), walk.now.worker.copy(), walk.now.mode.copy()
+        )
+        if self.begin(Solution(order, free, free)) > before:
+            self.begin(kept)
+
+    def go(self, steps: int, work: int, heat: float, target: float, look: float) -> None:
+        """Up to `steps` moves, or `work` tasks placed, at a heat relative to the best value."""
+        self._rounds += 1
+        seed = (self._seed * 1_000_003 + self._rounds) % (1 << 32)
+        scale = abs(self.best) or float(self.goal.scale[0])
+        self.steps += anneal(
+            self.problem,
+            self._walk,
+            seed,
+            steps,
+            work,
+            max(heat, 1e-9) * scale,
+            target,
+            look,
+            self._local,
+        )
+
+    def schedule(self) -> Schedule:
+        """The schedule of `value`."""
+        walk = self._walk
+        columns = (walk.best_start, walk.best_end, walk.best_worker, walk.best_mode)
+        return to_schedule(self.instance, with_plain_transfers(self.problem, *columns))
+
+    def _by_start(self, start: Floats) -> Ints:
+        depth = np.empty(self.n_tasks, dtype=np.int64)
+        depth[self.problem.topological] = np.arange(self.n_tasks)
+        return np.lexsort((depth, start)).astype(np.int64)
+
+
+def _walk(problem: Problem, goal: Goal) -> Walk:
+    near = len(problem.in_task) * problem.n_workers**2 <= NEAR_TAILS
+    tail = tails(problem, best_seconds(problem), near)
+    weights = goal.weights
+    soft = weights[1] * goal.late_price
+    most = max(float(weights[0]), float(soft.max(initial=0.0)), 1e-300)
+    hard = np.where(np.isfinite(problem.deadline), LATE * most, 0.0)
+    # A charge for each missed deadline, beside that for its lateness, lets none pass as the best.
+    whole = float(best_seconds(problem).min(axis=1).sum()) + float(problem.release.max(initial=0.0))
+    due = np.column_stack([goal.due, problem.deadline * (1 + 1e-12)])
+    rate = np.column_stack([soft, hard, hard * whole])
+    return new_walk(problem, tail, due, rate, float(weights[0]))

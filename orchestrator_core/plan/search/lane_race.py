@@ -1,0 +1,156 @@
+"""Race: where the search on lanes begins, and how it is heated and cooled (stage 3).
+
+The budget is run in legs, each from one solution and from hot to cold. First comes a short leg from
+every start, then legs from the best; a seed that comes later gets a leg of its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.lists.orders import heft
+from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.lane_engine import LaneEngine, Solution
+
+HOTTEST = 0.02
+"""The heat at the begin of a leg, relative to the value, times the root of the tasks."""
+
+RACE = 0.5
+"""The part of the budget for the race."""
+
+SHORT = 150
+"""Moves for each task in a leg of the race, at least."""
+
+RUNNERS = 12
+"""Most legs of the race."""
+
+LONG = 3_000
+"""Moves for each task in a leg from the best, at least, where the budget has as many."""
+
+LATER = 0.4
+"""The part of what is left that a seed may wait for; its leg takes half of what is left then."""
+
+HOPELESS = 1.25
+"""A start this many times worse than the best gets no leg."""
+
+
+LISTED_TASKS = 2_000
+"""From this many tasks on, a single move gains little: list orders of its own are left out where
+there is another start, and the whole schedule is justified again and again."""
+
+PASSES = 3
+"""Passes of forward-backward improvement at the begin of a leg."""
+
+JUSTIFIED = 5
+"""Rounds between two times that a large schedule is justified."""
+
+LOOSE, TIGHT = 0.0, -1.0
+"""Two styles: tasks that moves unpin stay with the decoder's choice, or are pinned where it put
+them, looking ahead. The first finds more on each move, the second decodes faster."""
+
+TIGHT_TASKS = 300
+"""From this many tasks on the second style is tried first."""
+
+
+class Clock(Protocol):
+    """How much of the budget is spent, and a round that keeps to it."""
+
+    def spent(self, steps: int) -> float:
+        """The part of the budget that is spent."""
+        ...
+
+    def run(self, engine: LaneEngine, heat: float, target: float, look: float) -> None:
+        """One round of the engine; look as in `anneal`."""
+        ...
+
+
+@dataclass(slots=True)
+class _Leg:
+    """From `heat` at `since` down to nothing at `until`, both parts of the budget."""
+
+    since: float
+    until: float
+    heat: float
+    look: float
+
+
+class Race:
+    """Legs one after the other, a round at a time."""
+
+    def __init__(self, engine: LaneEngine) -> None:
+        self._engine = engine
+        self._starts: list[Solution] = []
+        self._late: deque[Solution] = deque()
+        self._run = self._rounds = 0
+        self._leg: _Leg | None = None
+        self._hottest = HOTTEST / np.sqrt(max(20, engine.n_tasks))
+        self._styles = (LOOSE, TIGHT) if engine.n_tasks < TIGHT_TASKS else (TIGHT, LOOSE)
+        self._winner = (np.inf, self._styles[0])
+
+    def enter(self, schedule: Schedule) -> None:
+        """A schedule to search from."""
+        solution = self._engine.solution_of(schedule)
+        (self._starts if self._leg is None else self._late).append(solution)
+
+    def go(self, clock: Clock, target: float) -> None:
+        """One round."""
+        spent = clock.spent(self._engine.steps)
+        if self._leg is None:
+            self._leg = self._first_leg()
+        elif spent >= self._leg.until:
+            self._winner = min(self._winner, (self._engine.current, self._leg.look))
+            self._leg = self._next_leg(spent)
+        elif self._late and spent >= RACE:
+            self._leg.until = min(self._leg.until, spent + LATER * (1.0 - spent))
+        leg = self._leg
+        cold = (spent - leg.since) / max(leg.until - leg.since, 1e-12)
+        self._rounds += 1
+        if self._engine.n_tasks >= LISTED_TASKS and self._rounds % JUSTIFIED == 0:
+            self._engine.justify(PASSES)
+        clock.run(self._engine, leg.heat * max(0.0, 1.0 - cold), target, leg.look)
+
+    def _first_leg(self) -> _Leg:
+        """One round from the best start, which shows how many moves there will be."""
+        engine = self._engine
+        if engine.n_tasks <= LISTED_TASKS or not self._starts:
+            self._starts += _list_solutions(engine.problem)
+        if len(self._starts) > 1:
+            values = [engine.begin(start) for start in self._starts]
+            ranked = np.argsort(values, kind="stable")
+            self._starts = [self._starts[k] for k in ranked if values[k] <= HOPELESS * min(values)]
+        engine.begin(self._starts[0])
+        engine.justify(PASSES)
+        return _Leg(0.0, 0.0, self._hottest / 4, self._styles[0])
+
+    def _next_leg(self, spent: float) -> _Leg:
+        engine = self._engine
+        moves = engine.steps / max(spent, 1e-9)
+        runners = min(RUNNERS, int(RACE * moves / (SHORT * engine.n_tasks)))
+        if self._run < runners and spent < RACE:
+            engine.begin(self._starts[self._run // 2 % len(self._starts)])
+            engine.justify(PASSES)
+            until = spent + (RACE - spent) / (runners - self._run)
+            self._run += 1
+            return _Leg(spent, until, self._hottest, self._styles[(self._run + 1) % 2])
+        while self._late:
+            solution = self._late.popleft()
+            if engine.begin(solution) <= HOPELESS * engine.best:
+                return _Leg(spent, spent + 0.5 * (1.0 - spent), self._hottest, self._winner[1])
+        engine.begin(engine.best_solution())
+        left = 1.0 - spent
+        legs = max(1, int(moves * left / (LONG * engine.n_tasks)))
+        return _Leg(spent, spent + left / legs + 1e-12, self._hottest, self._winner[1])
+
+
+def _list_solutions(problem: Problem) -> Iterator[Solution]:
+    """Placed by list heuristics when it is asked for: HEFT, and HEFT with tails looked ahead to."""
+    free = np.full(problem.n_tasks, -1, dtype=np.int64)
+    order = next(heft(problem)).order
+    yield Solution(order, free, free)
+    yield Solution(order, free, free, look=1.0)
