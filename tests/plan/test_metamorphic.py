@@ -75,7 +75,7 @@ def test_the_order_of_tasks_and_workers_does_not_matter(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("factor", [1e-6, 3.0, 2.0**20])
+@pytest.mark.parametrize("factor", [2.0**-20, 4.0, 2.0**20])
 def test_time_may_be_in_another_unit(seed: int, factor: float) -> None:
     seconds, edges, links = drawn(seed)
     scaled = planned(of(factor * seconds, edges, factor * links)).makespan
@@ -104,9 +104,7 @@ def test_a_useless_worker_does_no_harm(seed: int, slow: float) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_more_steps_are_never_worse(seed: int) -> None:
     instance = of(*drawn(seed, tasks=30, workers=4))
-    makespans = [
-        planned(instance, iterations).makespan for iterations in (0, 30, 300, 3_000, 30_000)
-    ]
+    makespans = [planned(instance, iterations).makespan for iterations in (0, 30, 300, 3_000)]
     assert makespans == sorted(makespans, reverse=True)
 
 

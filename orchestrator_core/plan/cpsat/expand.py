@@ -1,16 +1,19 @@
 """The instance as the model sees it: units with their choices, in ticks.
 
 A unit is one instance of a task; a choice is a mode on a worker. Units are numbered in topological
-order of their tasks.
+order of their tasks. What bounds have found out enters here, through `Reach`: choices that no
+sought schedule takes are left out, and those that stay carry a head and a tail.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats
@@ -19,11 +22,19 @@ from orchestrator_core.plan.cpsat.ticks import MOST_TICKS, Ticks, choose_ticks
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A mode (position among all modes) on a worker, and the ticks of each piece of the task."""
+    """A mode (position among all modes) on a worker.
+
+    Attributes:
+        pieces: ticks of each piece of the task.
+        head: ticks before which no unit that takes it starts.
+        tail: ticks from its end to the makespan, at least.
+    """
 
     mode: int
     worker: int
     pieces: tuple[int, ...]
+    head: int = 0
+    tail: int = 0
 
     @property
     def ticks(self) -> int:
@@ -35,7 +46,7 @@ class Unit:
     """Instance `number` of `task`.
 
     Attributes:
-        choices: the ways to run it, at least one.
+        choices: the ways to run it; none if no schedule within the horizon exists.
         inputs: (producer, nbytes): units whose output it needs, and the part that it waits for.
         consumers: units that need its output.
         release, deadline: ticks; no deadline is the horizon.
@@ -82,17 +93,48 @@ class Expanded:
         return {(unit.task, unit.number): u for u, unit in enumerate(self.units)}
 
 
-def expand(instance: Instance, makespan: float | None = None, most: int = MOST_TICKS) -> Expanded:
+class Reach(NamedTuple):
+    """What bounds say of the schedules that are not longer than some makespan; n units of
+    `unit_keys`, w workers.
+
+    Attributes:
+        head: (n, w) seconds before which a unit does not start there, >= 0.
+        tail: (n, w) seconds from its end there to the makespan, at least, >= 0.
+        may: (n, w) may it run there?
+    """
+
+    head: Floats
+    tail: Floats
+    may: NDArray[np.bool_]
+
+
+def expand(
+    instance: Instance,
+    makespan: float | None = None,
+    most: int = MOST_TICKS,
+    reach: Reach | None = None,
+    better: bool = False,
+) -> Expanded:
     """The instance in ticks.
 
     Args:
         makespan: of a known schedule, in seconds; nothing longer is looked for.
         most: ticks in the horizon, at most.
+        reach: of the schedules that are not longer than `makespan`.
+        better: where ticks are exact, look for what is shorter than `makespan` only.
     """
     horizon = serial_seconds(instance) if makespan is None else makespan
     ticks = choose_ticks(_times(instance), horizon, most)
     end = ticks.ceil(horizon)
-    return Expanded(instance, ticks, _units(instance, ticks, end), end)
+    if better and ticks.exact and makespan is not None:
+        end -= 1
+    return Expanded(instance, ticks, _units(instance, ticks, end, reach), end)
+
+
+def unit_keys(instance: Instance) -> list[tuple[int, int]]:
+    """(task, number) of each unit."""
+    graph = instance.graph
+    return [(int(t), r) for t in graph.topological for r in range(int(graph.count[t]))]
 
 
 def capped(ticks: Ticks, seconds: float, horizon: int) -> int:
@@ -146,9 +188,9 @@ def _products(rates: Floats, sizes: Floats) -> list[float]:
     return products
 
 
-def _units(instance: Instance, ticks: Ticks, horizon: int) -> tuple[Unit, ...]:
+def _units(instance: Instance, ticks: Ticks, horizon: int, reach: Reach | None) -> tuple[Unit, ...]:
     graph = instance.graph
-    keys = [(int(t), r) for t in graph.topological for r in range(int(graph.count[t]))]
+    keys = unit_keys(instance)
     position = {key: u for u, key in enumerate(keys)}
     inputs = [
         tuple((position[a, k], nbytes) for a, k, nbytes in inputs_of(instance, task, number))
@@ -165,7 +207,9 @@ def _units(instance: Instance, ticks: Ticks, horizon: int) -> tuple[Unit, ...]:
         Unit(
             task=task,
             number=number,
-            choices=choices[task],
+            choices=(
+                choices[task] if reach is None else _within(choices[task], reach, u, ticks, horizon)
+            ),
             inputs=inputs[u],
             consumers=tuple(consumers[u]),
             release=ticks.floor(float(graph.release[task])),
@@ -175,6 +219,27 @@ def _units(instance: Instance, ticks: Ticks, horizon: int) -> tuple[Unit, ...]:
         )
         for u, (task, number) in enumerate(keys)
     )
+
+
+def _within(
+    choices: tuple[Choice, ...], reach: Reach, unit: int, ticks: Ticks, horizon: int
+) -> tuple[Choice, ...]:
+    """The choices that can be part of a schedule within the horizon, with their heads and tails."""
+    found = []
+    for choice in choices:
+        if reach.may[unit, choice.worker]:
+            head = _careful(ticks, float(reach.head[unit, choice.worker]))
+            tail = _careful(ticks, float(reach.tail[unit, choice.worker]))
+            if head + choice.ticks + tail <= horizon:
+                found.append(replace(choice, head=head, tail=tail))
+    return tuple(found)
+
+
+def _careful(ticks: Ticks, seconds: float) -> int:
+    """Whole ticks of a bound, which carries some floating-point noise; where ticks are exact, all
+    moments that it is a bound of are whole ticks, so that it may be rounded up."""
+    careful = seconds * (1 - 1e-9)
+    return max(0, ticks.ceil(careful) if ticks.exact else ticks.floor(careful))
 
 
 def inputs_of(instance: Instance, task: int, number: int) -> list[tuple[int, int, float]]:

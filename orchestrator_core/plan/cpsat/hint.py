@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ortools.sat.python import cp_model
+
 from orchestrator_core.plan.cpsat.canonical import canonical
 from orchestrator_core.plan.cpsat.rough import piece_starts
 from orchestrator_core.plan.cpsat.variables import Variables
@@ -27,13 +31,20 @@ def _hint_unit(v: Variables, u: int, row: Assignment) -> int:
     taken = (int(instance.graph.mode_ptr[unit.task]) + row.mode, instance.cluster.index[row.worker])
     end = 0
     for choice, present in zip(unit.choices, variables.present, strict=True):
-        v.cp.add_hint(present, (choice.mode, choice.worker) == taken)
+        _hint(v, present, (choice.mode, choice.worker) == taken)
         if (choice.mode, choice.worker) == taken:
             for k, start in enumerate(piece_starts(v.expanded.ticks, row, choice)):
                 end = start + choice.pieces[k]
                 v.cp.add_hint(variables.starts[k], start)
-                v.cp.add_hint(variables.ends[k], end)
+                if variables.ends[k] is not variables.starts[k]:
+                    _hint(v, variables.ends[k], end)
     return end
+
+
+def _hint(v: Variables, variable: Any, value: int) -> None:
+    """Expressions and constants need no hint."""
+    if isinstance(variable, cp_model.IntVar) and variable.index != v.true.index:
+        v.cp.add_hint(variable, value)
 
 
 def _hint_transfers(v: Variables, schedule: Schedule, place: list[int], ends: list[int]) -> None:

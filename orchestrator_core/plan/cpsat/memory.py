@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator_core.plan.cpsat.capacity import chosen
 from orchestrator_core.plan.cpsat.units import whole_units
-from orchestrator_core.plan.cpsat.variables import Variables
+from orchestrator_core.plan.cpsat.variables import IntVar, Occupation, Variables
 
 LATE_END = 1
 LATE_ARRIVAL = 2
@@ -22,8 +23,11 @@ LATE_ARRIVAL = 2
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
+    """Bytes taken while an interval lasts: one number, or one for each way of an occupation."""
+
     interval: Any
-    nbytes: float
+    nbytes: tuple[float, ...]
+    occupation: Occupation | None = None
 
 
 def memory_of_tasks_and_outputs(v: Variables) -> None:
@@ -46,11 +50,12 @@ def memory_of_tasks_and_outputs(v: Variables) -> None:
 def _running(v: Variables, worker: int) -> list[_Claim]:
     """The memory of a mode, while a piece of it runs."""
     memory = v.expanded.instance.graph.mode_memory
-    return [
-        _Claim(o.interval, float(memory[o.mode]))
-        for o in v.occupations[worker]
-        if o.mode is not None and memory[o.mode] > 0
-    ]
+    claims = []
+    for o in v.occupations[worker]:
+        nbytes = tuple(0.0 if way.mode is None else float(memory[way.mode]) for way in o.ways)
+        if any(nbytes):
+            claims.append(_Claim(o.interval, nbytes, o))
+    return claims
 
 
 def _hold_where_made(v: Variables, u: int, claims: dict[int, list[_Claim]]) -> None:
@@ -74,7 +79,7 @@ def _hold_where_made(v: Variables, u: int, claims: dict[int, list[_Claim]]) -> N
         interval = v.cp.new_optional_interval_var(
             here.end + late, length, last, here.on[worker], ""
         )
-        claims[worker].append(_Claim(interval, v.expanded.output_bytes(u)))
+        claims[worker].append(_Claim(interval, (v.expanded.output_bytes(u),)))
 
 
 def _held_where_sent(v: Variables, u: int, destination: int) -> _Claim:
@@ -95,10 +100,19 @@ def _held_where_sent(v: Variables, u: int, destination: int) -> _Claim:
         if there is not None:
             cp.add(first <= v.units[consumer].start).only_enforce_if(held, there)
             cp.add(last >= v.units[consumer].end).only_enforce_if(held, there)
-    return _Claim(cp.new_optional_interval_var(first, length, last, held, ""), nbytes)
+    return _Claim(cp.new_optional_interval_var(first, length, last, held, ""), (nbytes,))
 
 
 def _limit(v: Variables, claims: list[_Claim], memory: float) -> None:
-    demands, capacity = whole_units([claim.nbytes for claim in claims], memory)
-    if sum(demands) > capacity:
+    whole, capacity = whole_units([each for claim in claims for each in claim.nbytes], memory)
+    left = iter(whole)
+    bytes_of = [tuple(next(left) for _ in claim.nbytes) for claim in claims]
+    if sum(map(max, bytes_of)) > capacity:
+        demands = [_demand(v, c, units) for c, units in zip(claims, bytes_of, strict=True)]
         v.cp.add_cumulative([claim.interval for claim in claims], demands, capacity)
+
+
+def _demand(v: Variables, claim: _Claim, units: tuple[int, ...]) -> int | IntVar:
+    if claim.occupation is None or len(set(units)) == 1:
+        return units[0]
+    return chosen(v, claim.occupation, units)

@@ -7,10 +7,13 @@ changes; then workers are named in the order in which the units, so sorted, meet
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.plan.cpsat.expand import Expanded
+from orchestrator_core.plan.cpsat.variables import Variables
 
 Column = tuple[int, ...]
 """Units that are exchanged together, the one that sorts first."""
@@ -94,3 +97,25 @@ def _exchangeable(instance: Instance, a: int, b: int) -> bool:
     swapped[[a, b]] = b, a
     links = (cluster.latency, cluster.seconds_per_byte, cluster.encode_seconds_per_byte)
     return all(np.array_equal(link, link[np.ix_(swapped, swapped)]) for link in links)
+
+
+def units_in_order(v: Variables) -> None:
+    """Exchangeable units are numbered by start."""
+    for group in unit_groups(v.expanded):
+        for (a, *_), (b, *_) in pairwise(group):
+            v.cp.add(v.units[a].start <= v.units[b].start)
+
+
+def workers_in_order(v: Variables) -> None:
+    """Of exchangeable workers, a unit may take the next one only if an earlier unit has taken the
+    one before."""
+    for workers in worker_classes(v.expanded.instance):
+        for k, worker in enumerate(workers):
+            for u in range(len(v.units) if k else 0):
+                if worker in v.units[u].on:
+                    before = [v.units[e].on[workers[k - 1]] for e in _earlier(v, u, workers[k - 1])]
+                    v.cp.add_bool_or([v.units[u].on[worker].negated(), *before])
+
+
+def _earlier(v: Variables, u: int, worker: int) -> list[int]:
+    return [e for e in range(u) if worker in v.units[e].on]

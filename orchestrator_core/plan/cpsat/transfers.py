@@ -16,6 +16,7 @@ from orchestrator_core.plan.cpsat.variables import (
     Occupation,
     TransferVariables,
     Variables,
+    Way,
 )
 
 
@@ -35,10 +36,44 @@ def input_after_delay(v: Variables) -> None:
     for consumer, unit in enumerate(v.expanded.units):
         for producer, nbytes in unit.inputs:
             delays = edge_delays(v.expanded, producer, consumer, nbytes)
+            _within_horizon(v, producer, consumer, delays)
             if len(set(delays.values())) == 1 and all(delays.values()):
                 _delay_unless_same(v, producer, consumer, next(iter(delays.values())))
             else:
                 _delay_by_source(v, producer, consumer, delays)
+
+
+def _within_horizon(
+    v: Variables, producer: int, consumer: int, delays: dict[tuple[int, int], int]
+) -> None:
+    """Implied: producer and consumer are on two workers only if heads, delay and tails allow it."""
+    made, rest = _earliest_ends(v, producer), _least_rests(v, consumer)
+    a, b = v.units[producer], v.units[consumer]
+    bad = {
+        (here, there)
+        for (here, there), delay in delays.items()
+        if made[here] + delay + rest[there] > v.expanded.horizon
+    }
+    for here, x in a.on.items():
+        fine = [y for there, y in b.on.items() if (here, there) not in bad]
+        if len(fine) < len(b.on):
+            v.cp.add_bool_or([x.negated(), *fine])
+    for there, y in b.on.items():
+        fine = [x for here, x in a.on.items() if (here, there) not in bad]
+        if len(fine) < len(a.on):
+            v.cp.add_bool_or([y.negated(), *fine])
+
+
+def _earliest_ends(v: Variables, unit: int) -> dict[int, int]:
+    """By worker: ticks before which the unit does not end there."""
+    choices = v.expanded.units[unit].choices
+    return {w: min(c.head + c.ticks for c in choices if c.worker == w) for w in v.units[unit].on}
+
+
+def _least_rests(v: Variables, unit: int) -> dict[int, int]:
+    """By worker: ticks from the unit's start there to the makespan, at least."""
+    choices = v.expanded.units[unit].choices
+    return {w: min(c.ticks + c.tail for c in choices if c.worker == w) for w in v.units[unit].on}
 
 
 def edge_delays(
@@ -125,7 +160,8 @@ def _add_transfer(v: Variables, producer: int, destination: int, sources: list[i
         cp.add_implication(sent_from[source], unit.on[source])
         if ticks > 0:
             interval = cp.new_optional_interval_var(start, ticks, encoded, sent_from[source], "")
-            v.occupations[source].append(Occupation(interval, sent_from[source], ticks, 1, None))
+            way = Way(None, 1, ticks, sent_from[source])
+            v.occupations[source].append(Occupation(interval, (way,)))
     for consumer in expanded.units[producer].consumers:
         there = v.units[consumer].on.get(destination)
         if there is not None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
-from orchestrator_core.plan.engine.decoder import Choice
+from orchestrator_core.plan.engine.decoder import Choice, Decoded, decode, to_schedule
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.place import place
-from orchestrator_core.plan.lists import orders
+from orchestrator_core.plan.lane import Lane
+from orchestrator_core.plan.lists import dynamic, immediate, lookahead, orders, paths
 from orchestrator_core.plan.lists.balance import balance
+from orchestrator_core.plan.lists.deadlines import edf
+from orchestrator_core.plan.lists.one_worker import serial
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
@@ -32,9 +36,10 @@ class ListPlanner:
     name: str
     choices: Callable[[Problem], Iterator[Choice]]
     work: float = 1.0
+    lane: ClassVar[Lane] = Lane.LIST
 
     def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
-        if self.choices is orders.edf and not np.isfinite(instance.graph.deadline).any():
+        if self.choices is edf and not np.isfinite(instance.graph.deadline).any():
             return "there is no deadline to order by"
         try:
             expand(instance)
@@ -43,26 +48,67 @@ class ListPlanner:
         return None
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
-        best: Schedule | None = None
+        best: Decoded | Schedule | None = None
         note = ""
         for choice in self.choices(expand(brief.instance)):
-            found = place(brief.instance, choice)
+            found = _placed(brief.instance, choice)
             if isinstance(found, str):
                 note = note or found
-            elif best is None or found.makespan < best.makespan:
+                continue
+            if brief.objective != MAKESPAN:
+                # Which of them is the best is for the asker to say.
+                yield Proposal(_schedule(brief.instance, found))
+            if best is None or _makespan(found) < _makespan(best):
                 best = found
-        yield Proposal(best, note="" if best is not None else note)
+        if best is None:
+            yield Proposal(note=note or "it has nothing to say about such an instance")
+        else:
+            yield Proposal(_schedule(brief.instance, best))
+
+
+def _placed(instance: Instance, choice: Choice) -> Decoded | Schedule | str:
+    """As `place`, but without making a schedule of what may not be the best."""
+    if instance.cluster.stock or np.isfinite(instance.graph.deadline).any():
+        return place(instance, choice)
+    found = decode(expand(instance), choice)
+    return found if isinstance(found, Decoded) else place(instance, choice)
+
+
+def _makespan(found: Decoded | Schedule) -> float:
+    return found.makespan if isinstance(found, Schedule) else float(found.end.max(initial=0.0))
+
+
+def _schedule(instance: Instance, found: Decoded | Schedule) -> Schedule:
+    return found if isinstance(found, Schedule) else to_schedule(instance, found)
 
 
 LIST_PLANNERS = (
     ListPlanner("heft", orders.heft),
+    ListPlanner("heft-near", orders.heft_near),
     ListPlanner("heft-min", orders.heft_min),
     ListPlanner("heft-max", orders.heft_max),
-    ListPlanner("balance", balance, work=8.0),
-    ListPlanner("peft", orders.peft, work=3.0),
-    ListPlanner("cpop", orders.cpop, work=1.5),
-    ListPlanner("dps", orders.dps, work=1.5),
-    ListPlanner("serial", orders.serial, work=2.0),
-    ListPlanner("edf", orders.edf, work=1.5),
+    ListPlanner("sdbats", orders.sdbats),
+    ListPlanner("peft", lookahead.peft, work=4.0),
+    ListPlanner("chains", lookahead.chains, work=3.0),
+    ListPlanner("cpop", paths.cpop, work=3.0),
+    ListPlanner("edf", edf, work=1.5),
+    ListPlanner("hbmct", dynamic.hbmct, work=2.0),
+    ListPlanner("dps", paths.dps, work=18.0),
+    ListPlanner("serial", serial, work=3.0),
+    ListPlanner("sufferage", dynamic.sufferage, work=8.0),
+    ListPlanner("max-min", dynamic.max_min, work=6.0),
+    ListPlanner("min-min", dynamic.min_min, work=6.0),
+    ListPlanner("mct", immediate.mct, work=4.0),
+    ListPlanner("dls", dynamic.dls, work=25.0),
+    ListPlanner("etf", dynamic.etf, work=25.0),
+    ListPlanner("flb", dynamic.flb, work=20.0),
+    ListPlanner("fcp", immediate.fcp, work=3.0),
+    ListPlanner("mst", immediate.mst, work=2.0),
+    ListPlanner("msbc", paths.msbc, work=2.0),
+    ListPlanner("bil", lookahead.bil, work=55.0),
+    ListPlanner("wba", dynamic.wba, work=3.0),
+    ListPlanner("met", immediate.met, work=2.0),
+    ListPlanner("olb", immediate.olb, work=2.0),
+    ListPlanner("balance", balance, work=30.0),
 )
-"""The cheapest first; `heft` always runs."""
+"""The cheapest and the best first; `heft` always runs."""

@@ -1,0 +1,152 @@
+"""ObjectiveCpSat: CP-SAT for small instances under any objective but the makespan alone."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidSchedule
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.cpsat.planner import WORK_PER_ITERATION
+from orchestrator_core.plan.lane import Lane
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objectives.judge import Judge, Value
+from orchestrator_core.plan.objectives.planners import finished
+from orchestrator_core.plan.planner import Brief, Proposal
+from orchestrator_core.plan.schedule import Schedule
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+    from orchestrator_core.plan.cpsat.objective import Minimised
+    from orchestrator_core.plan.cpsat.variables import Variables
+
+PAUSE = 0.03
+"""Seconds after which a step ends that has brought nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveCpSat:
+    """The whole model in exact ticks, once; it starts from nothing and proves to the end.
+
+    Attributes:
+        largest: choices of a mode and a worker, of all task instances, at most.
+        workers: search workers beside each other.
+    """
+
+    largest: int = 400
+    workers: int = 2
+    name: str = "cpsat-objective"
+    lane: ClassVar[Lane] = Lane.HELPER
+
+    def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
+        if objective == MAKESPAN:
+            return "the objective: it is for any but the makespan alone"
+        graph = instance.graph
+        choices = int((instance.eligible.sum(axis=1) * graph.count[graph.mode_task]).sum())
+        if choices > self.largest:
+            return f"its size: {choices} choices of a mode and a worker; it takes {self.largest}"
+        if {"price", "busy-price"} & set(objective.criteria) and _exchanged(instance):
+            return "workers that differ in price alone: the model exchanges them"
+        return None
+
+    def plan(self, brief: Brief) -> Iterator[Proposal]:
+        """Better schedules as they are found, and bounds on the first criterion."""
+        from orchestrator_core.plan.cpsat.expand import expand
+        from orchestrator_core.plan.cpsat.model import build_model
+        from orchestrator_core.plan.cpsat.objective import minimise
+
+        expanded = expand(brief.instance)
+        if len(brief.instance.graph) == 0 or not expanded.ticks.exact:
+            yield Proposal(note="its times are no whole numbers of a tick")
+            return
+        v = build_model(expanded)
+        yield from _search(brief, v, minimise(v, brief.objective), self._solver(brief.budget))
+
+    def _solver(self, budget: Budget) -> cp_model.CpSolver:
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.random_seed = budget.seed % 2**31
+        if budget.iterations is None:
+            solver.parameters.max_time_in_seconds = budget.seconds
+            solver.parameters.num_workers = self.workers
+        else:
+            solver.parameters.max_deterministic_time = budget.iterations * WORK_PER_ITERATION
+            solver.parameters.num_workers = 1
+        return solver
+
+
+def _exchanged(instance: Instance) -> bool:
+    """Does the model's symmetry breaking exchange workers of different price?"""
+    from orchestrator_core.plan.cpsat.symmetry import worker_classes
+
+    prices = [worker.price for worker in instance.cluster.workers]
+    return any(len({prices[w] for w in group}) > 1 for group in worker_classes(instance))
+
+
+def _search(
+    brief: Brief, v: Variables, minimised: Minimised, solver: cp_model.CpSolver
+) -> Iterator[Proposal]:
+    from orchestrator_core.plan.cpsat.rough import rough_schedule
+    from orchestrator_core.plan.cpsat.thread import BetterBound, End, SearchThread, Solution
+
+    thread, until = SearchThread(v.cp, solver, lambda x: rough_schedule(v, x)), _until(brief.budget)
+    best = _Best(Judge(brief.instance, brief.objective), brief.incumbent)
+    try:
+        for event in thread.events(PAUSE if brief.budget.iterations is None else None):
+            if isinstance(event, Solution):
+                yield Proposal(best.better(event.rough))
+            elif isinstance(event, BetterBound) and math.isfinite(event.ticks):
+                yield Proposal(lower_bound=minimised.lower_bound(event.ticks), method="CP-SAT")
+            elif isinstance(event, End):
+                yield Proposal(note=f"its search ended as {event.status}")
+                return
+            elif time.perf_counter() > until:
+                return
+            else:
+                yield Proposal()
+    finally:
+        thread.stop()
+
+
+def _until(budget: Budget) -> float:
+    return math.inf if budget.iterations is not None else time.perf_counter() + budget.seconds
+
+
+class _Best:
+    """The best value so far."""
+
+    def __init__(self, judge: Judge, incumbent: Schedule | None) -> None:
+        self._judge = judge
+        self._value: Value | None = None if incumbent is None else judge.value(incumbent)
+
+    def better(self, rough: Schedule) -> Schedule | None:
+        """The schedule if it is valid and better than all before."""
+        schedule = finished(self._judge, _without_idle_segments(rough))
+        value = self._judge.value(schedule)
+        if not self._judge.better(value, self._value):
+            return None
+        try:
+            check_schedule(self._judge.instance, schedule)
+        except InvalidSchedule:
+            return None
+        self._value = value
+        return schedule
+
+
+def _without_idle_segments(rough: Schedule) -> Schedule:
+    """Pieces that follow each other at once as one segment."""
+    from orchestrator_core.plan.cpsat.events import joined
+
+    rows = []
+    for row in rough.assignments:
+        segments = joined(list(row.segments))
+        paused = tuple(segments) if len(segments) > 1 else ()
+        rows.append(replace(row, segments=paused))
+    return Schedule(rows, rough.transfers)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.objectives.front import Front
+from orchestrator_core.plan.objectives.pareto import pareto
+from orchestrator_core.plan.objectives.values import evaluate
+from tests.plan.objectives.dressed import dressed_instances
+
+
+def _fast_or_cheap() -> Instance:
+    """Three tasks of 6 s; the fast worker takes 2 s for one, and costs 12 a second instead of 1."""
+    cluster = Cluster([Worker("cheap", price=3600.0), Worker("fast", speed=3.0, price=12 * 3600.0)])
+    tasks = [Task(f"t{i}", seconds=6) for i in range(3)]
+    return Instance.price(TaskGraph.from_tasks(tasks), cluster)
+
+
+def test_front_by_hand() -> None:
+    """k tasks on the fast worker: its lease costs 24 k, that of the other 6 (3 - k); the last end
+    is the later one of 2 k and 6 (3 - k). All three on the fast one: 6 s. Two: also 6 s, for less.
+    """
+    front = pareto(_fast_or_cheap(), Budget(iterations=200))
+    values = [point.value for point in front.points]
+    assert values == [
+        pytest.approx((6.0, 2 * 24 + 6)),
+        pytest.approx((12.0, 24 + 12)),
+        pytest.approx((18.0, 18)),
+    ]
+    within = front.within("price", 40.0)
+    assert within is not None
+    assert within.value == pytest.approx((12.0, 36.0))
+    assert front.within("price", 1.0) is None
+
+
+@pytest.mark.parametrize("criteria", [("makespan", "price"), ("tardiness", "memory", "busy-price")])
+def test_points_are_valid_sorted_and_not_dominated(criteria: tuple[str, ...]) -> None:
+    for seed, instance in dressed_instances(range(500, 520)):
+        front = pareto(instance, Budget(iterations=40), criteria)
+        values = [point.value for point in front.points]
+        assert values == sorted(values), seed
+        for point in front.points:
+            check_schedule(instance, point.schedule)
+            assert point.value == evaluate(instance, point.schedule, ",".join(criteria)), seed
+        for a in values:
+            for b in values:
+                assert a is b or not all(x <= y for x, y in zip(a, b, strict=True)), seed
+
+
+def test_same_iterations_give_the_same_front() -> None:
+    fronts = [pareto(_fast_or_cheap(), Budget(iterations=50, seed=3)) for _ in range(2)]
+    one, other = ([p.schedule.to_json() for p in front.points] for front in fronts)
+    assert one == other
+
+
+def test_a_front_drops_what_is_dominated() -> None:
+    front: Front[str] = Front([((1.0, 9.0), "a"), ((5.0, 5.0), "b")])
+    assert not front.add((5.0, 6.0), "worse than b")
+    assert not front.add((5.0, 5.0), "as b")
+    assert front.add((1.0, 4.0), "better than both")
+    assert [what for _, what in front.points] == ["better than both"]
