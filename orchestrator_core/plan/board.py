@@ -15,6 +15,7 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.judge import Judge, Value
+from orchestrator_core.plan.objectives.planners import finished
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.reason import reason_of, title_of
 from orchestrator_core.plan.result import Attempt, PlanResult
@@ -120,6 +121,7 @@ class Board:
 
     def _schedule(self, name: str, schedule: Schedule) -> tuple[float | None, str]:
         """(its makespan if it is valid, else what is wrong with it)."""
+        schedule = finished(self.judge, schedule)
         value = self.judge.value(schedule)
         if not self.judge.better(value, self.value):
             return schedule.makespan, ""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.schedule import Schedule
+
+if TYPE_CHECKING:
+    from orchestrator_core.plan.bounds.certificate import Certificate
 
 
 @dataclass(slots=True)
@@ -44,6 +47,7 @@ class Proposal:
         note: one short sentence for the result's list of attempts; the last one counts.
         method: how the bound was proven; the planner's name if empty.
         seed: a schedule that is worth searching from although it may not beat the incumbent.
+        certificate: of the bound, where the planner can say why it holds.
     """
 
     schedule: Schedule | None = None
@@ -51,6 +55,7 @@ class Proposal:
     note: str = ""
     method: str = ""
     seed: Schedule | None = None
+    certificate: Certificate | None = None
 
 
 class Planner(Protocol):

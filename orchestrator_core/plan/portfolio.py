@@ -18,15 +18,19 @@ from orchestrator_core.plan.board import Board
 from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.crew import pool
-from orchestrator_core.plan.crew.agenda import Agenda, Phase
 from orchestrator_core.plan.guard import guarded
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.bounds import value_bound
+from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
+from orchestrator_core.plan.objectives.search import ObjectiveSearch
+from orchestrator_core.plan.phases import phases
 from orchestrator_core.plan.planner import Planner, Proposal
+from orchestrator_core.plan.reduce.coarse_search import CoarseSearch
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.general_search import GeneralSearch
 from orchestrator_core.plan.search.local_search import LocalSearch
 from orchestrator_core.plan.together import Aside, one_by_one, search
 
@@ -82,9 +86,14 @@ def plan(
 
 def registered() -> tuple[Planner, ...]:
     """All planners, in the order in which they are asked."""
+    from orchestrator_core.plan.cpsat.objective_planner import ObjectiveCpSat
     from orchestrator_core.plan.cpsat.planner import CpSatPlanner
+    from orchestrator_core.plan.cpsat.sub_dags import SubDagPlanner
+    from orchestrator_core.plan.cpsat.windows.planner import Windows
 
-    return (*LIST_PLANNERS, LocalSearch(), CpSatPlanner())
+    searches = (CoarseSearch(), LocalSearch(), GeneralSearch(), ObjectiveSearch())
+    solvers = (CpSatPlanner(), Windows(), SubDagPlanner(), ObjectiveCpSat())
+    return (*LIST_PLANNERS, *OBJECTIVE_PLANNERS, *searches, *solvers)
 
 
 def _choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Planner]:
@@ -103,11 +112,6 @@ def _nothing(instance: Instance) -> PlanResult:
     """The empty schedule of a graph without tasks."""
     empty = Schedule.from_columns((), instance.cluster.names, task=())
     return PlanResult(empty, 0.0, "no tasks", "none", "There is nothing to schedule.", 0.0)
-
-
-def agenda(planners: Sequence[Planner]) -> Agenda:
-    """Who works when in the helper's process."""
-    return (Phase(tuple((planner, 1.0) for planner in planners)),)
 
 
 class _Planning:
@@ -210,7 +214,7 @@ class _Planning:
     def _aside(self, helpers: Sequence[Planner]) -> Aside | None:
         """The helper at work, if there is time for one."""
         if helpers and self._left() >= (TO_ASK if pool.ready() else TO_START):
-            return Aside(self.board, agenda(helpers), self.until)
+            return Aside(self.board, phases(self.board.instance, helpers), self.until)
         for planner in helpers:
             self._not_tried(planner)
         return None

@@ -34,9 +34,7 @@ def reason_of(result: PlanResult) -> str:
     worth = _worth(result)
     if result.status is PlanStatus.OPTIMAL:
         if result.bound_method != "CP-SAT":
-            return (
-                f"{title}: {worth} is optimal, since it meets the bound ({result.bound_method})."
-            )
+            return f"{title}: {worth} is optimal, since it meets the bound ({result.bound_method})."
         whose = "" if result.planner == "cpsat" else f"; {title} had found it"
         return f"CP-SAT proved {worth} optimal{whose}."
     proven = (

@@ -81,7 +81,10 @@ class PlanResult:
 
     @property
     def status(self) -> PlanStatus:
-        return PlanStatus.OPTIMAL if self.gap <= OPTIMALITY_TOLERANCE else PlanStatus.FEASIBLE
+        """Optimal only if all further criteria are at the least that there can be, which is 0:
+        the bound is on the first one."""
+        proven = self.gap <= OPTIMALITY_TOLERANCE and all(v <= 0 for v in self.values[1:])
+        return PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE
 
     @staticmethod
     def from_json(text: str | bytes) -> PlanResult:

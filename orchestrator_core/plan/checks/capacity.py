@@ -45,16 +45,20 @@ def check_memory(rows: Rows, pieces: Pieces, uses: Uses) -> None:
     supply = np.array([worker.memory for worker in rows.instance.cluster.workers])
     if not np.isfinite(supply).any():
         return
-    claims = join(
-        _running(rows, pieces, rows.instance.graph.mode_memory),
-        _held_at_source(rows, uses),
-        _held_at_destination(rows, uses),
-    )
-    excess = first_excess(claims, supply, rows.eps)
+    excess = first_excess(memory_claims(rows, pieces, uses), supply, rows.eps)
     if excess is not None:
         raise _breach(
             rows, excess, "memory", "running tasks and held outputs take", "bytes of memory"
         )
+
+
+def memory_claims(rows: Rows, pieces: Pieces, uses: Uses) -> Claims:
+    """All that takes memory: running tasks, and outputs where they are made and sent."""
+    return join(
+        _running(rows, pieces, rows.instance.graph.mode_memory),
+        _held_at_source(rows, uses),
+        _held_at_destination(rows, uses),
+    )
 
 
 def check_stock(rows: Rows) -> None:

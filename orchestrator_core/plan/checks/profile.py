@@ -69,6 +69,16 @@ def first_excess(claims: Claims, supply: Floats, eps: float) -> Excess | None:
     )
 
 
+def highest(claims: Claims, eps: float) -> float:
+    """The largest amount that is taken on any worker at any moment; `eps` as in `first_excess`."""
+    keep = (claims.end - eps > claims.start) & (claims.amount > 0)
+    amount, worker = claims.amount[keep], np.tile(claims.worker[keep], 2)
+    moment = np.concatenate([claims.end[keep] - eps, claims.start[keep]])
+    order = np.lexsort((moment, worker))
+    taken = np.cumsum(np.concatenate([-amount, amount])[order])
+    return float(taken.max(initial=0.0))
+
+
 def join(*parts: Claims) -> Claims:
     """All claims together."""
     return Claims(

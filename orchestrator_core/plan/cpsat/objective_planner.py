@@ -51,8 +51,6 @@ class ObjectiveCpSat:
         choices = int((instance.eligible.sum(axis=1) * graph.count[graph.mode_task]).sum())
         if choices > self.largest:
             return f"its size: {choices} choices of a mode and a worker; it takes {self.largest}"
-        if {"price", "busy-price"} & set(objective.criteria) and _exchanged(instance):
-            return "workers that differ in price alone: the model exchanges them"
         return None
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
@@ -80,14 +78,6 @@ class ObjectiveCpSat:
             solver.parameters.max_deterministic_time = budget.iterations * WORK_PER_ITERATION
             solver.parameters.num_workers = 1
         return solver
-
-
-def _exchanged(instance: Instance) -> bool:
-    """Does the model's symmetry breaking exchange workers of different price?"""
-    from orchestrator_core.plan.cpsat.symmetry import worker_classes
-
-    prices = [worker.price for worker in instance.cluster.workers]
-    return any(len({prices[w] for w in group}) > 1 for group in worker_classes(instance))
 
 
 def _search(

@@ -91,6 +91,8 @@ def _exchangeable(instance: Instance, a: int, b: int) -> bool:
     one, other = cluster.workers[a], cluster.workers[b]
     if (one.threads, one.memory, one.resources) != (other.threads, other.memory, other.resources):
         return False
+    if one.price != other.price:
+        return False
     if not np.array_equal(instance.seconds[:, a], instance.seconds[:, b]):
         return False
     swapped = np.arange(len(cluster))

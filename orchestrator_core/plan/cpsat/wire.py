@@ -1,11 +1,9 @@
-"""What is asked of the solver's process and what it answers, as JSON: strict, data only."""
+"""Limits and answers of a search."""
 
 from __future__ import annotations
 
 import msgspec
 
-from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidFormat, InvalidSchedule
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -40,55 +38,3 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lower_bound: float
     schedule: Schedule | None = None
     status: str = ""
-
-
-class _Question(msgspec.Struct, forbid_unknown_fields=True):
-    instance: msgspec.Raw
-    incumbent: msgspec.Raw
-    lower_bound: float
-    limits: Limits
-
-
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
-    lower_bound: float
-    schedule: msgspec.Raw
-    status: str
-
-
-_NONE = msgspec.Raw(b"null")
-
-
-def encode_question(
-    instance: Instance, incumbent: Schedule | None, lower_bound: float, limits: Limits
-) -> bytes:
-    given = _NONE if incumbent is None else msgspec.Raw(incumbent.to_json())
-    question = _Question(msgspec.Raw(instance.to_json()), given, lower_bound, limits)
-    return msgspec.json.encode(question)
-
-
-def decode_question(text: bytes) -> tuple[Instance, Schedule | None, float, Limits]:
-    question = msgspec.json.decode(text, type=_Question)
-    incumbent = bytes(question.incumbent)
-    return (
-        Instance.from_json(bytes(question.instance)),
-        None if incumbent == b"null" else Schedule.from_json(incumbent),
-        question.lower_bound,
-        question.limits,
-    )
-
-
-def encode_answer(answer: Answer) -> bytes:
-    """One line of JSON."""
-    found = _NONE if answer.schedule is None else msgspec.Raw(answer.schedule.to_json())
-    return msgspec.json.encode(_Line(answer.lower_bound, found, answer.status)) + b"\n"
-
-
-def decode_answer(line: bytes) -> Answer | None:
-    """The answer of a line, or None if the line is no answer."""
-    try:
-        wire = msgspec.json.decode(line, type=_Line)
-        found = bytes(wire.schedule)
-        schedule = None if found == b"null" else Schedule.from_json(found)
-    except (msgspec.MsgspecError, InvalidFormat, InvalidSchedule, ValueError):
-        return None
-    return Answer(wire.lower_bound, schedule, wire.status)

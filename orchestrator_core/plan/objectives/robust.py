@@ -90,7 +90,7 @@ def robust_plan(
         spread: as in `at_quantile`. samples: number of drawn runs.
 
     Raises:
-        UnsupportedInstance: if no candidate keeps the constraints with the instance's own durations.
+        UnsupportedInstance: if no candidate keeps the constraints with the own durations.
         InvalidInput: as `at_quantile`.
     """
     runs = _drawn(instance, _spread(instance, spread), samples, seed)
@@ -104,8 +104,8 @@ def robust_plan(
             best = RobustPlan(schedule, level, quantile, makespan)
     if best is None:
         raise UnsupportedInstance(
-            f"none of the plans at the quantiles {tuple(planned_at)} keeps the constraints with the "
-            "instance's own durations; add 0.5 to the quantiles, or relax deadlines"
+            f"none of the plans at the quantiles {tuple(planned_at)} keeps the constraints with "
+            "the instance's own durations; add 0.5 to the quantiles, or relax deadlines"
         )
     return best
 

@@ -30,8 +30,8 @@ ROUND_STEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveSearch:
-    """Betters an incumbent by late acceptance (E. K. Burke, Y. Bykov, 2017): a neighbour is taken if
-    it is no worse than what was taken `memory` steps before.
+    """Betters an incumbent by late acceptance (E. K. Burke, Y. Bykov, 2017): a neighbour is taken
+    if it is no worse than what was taken `memory` steps before.
 
     Attributes:
         largest: most task instances. patience: steps without a better schedule, then it gives up.

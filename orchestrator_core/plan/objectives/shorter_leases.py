@@ -8,10 +8,7 @@ first uses move back, last uses stay, and the price falls or stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidSchedule
@@ -19,6 +16,7 @@ from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.checks.rows import Rows, resolve
 from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.objectives.busy import Busy
 from orchestrator_core.plan.objectives.values import evaluate, leases
 from orchestrator_core.plan.schedule import Schedule
 
@@ -71,7 +69,7 @@ class _Later:
         kept = np.where(self.end <= due, due, self.end)
         return np.minimum(kept, np.maximum(self.problem.deadline, self.end))
 
-    def _busy(self, b: int) -> _Busy:
+    def _busy(self, b: int) -> Busy:
         p = self.problem
         units = np.flatnonzero(self.worker == b)
         moves = np.flatnonzero(self.rows.source == b)
@@ -79,7 +77,7 @@ class _Later:
         demand = np.concatenate(
             [p.demand[self.mode[units]], np.zeros((len(moves), p.supply.shape[1]))]
         )
-        return _Busy(
+        return Busy(
             place={("task", u): i for i, u in enumerate(units.tolist())}
             | {("move", x): len(units) + i for i, x in enumerate(moves.tolist())},
             begin=np.concatenate([self.start[units], self.sent[moves]]),
@@ -156,40 +154,3 @@ _SAME = (
     "transfer_nbytes",
 )
 """Columns that stay."""
-
-
-@dataclass(slots=True)
-class _Busy:
-    """What occupies a worker: (k,) begins and ends, (k, 1 + r) threads and resources taken of the
-    limit (1 + r,); `place` finds an item among them."""
-
-    place: dict[tuple[str, int], int]
-    begin: Floats
-    end: Floats
-    taken: Floats
-    limit: Floats
-
-    def delay(self, item: tuple[str, int], latest: float, eps: float) -> float:
-        """Move the item to the latest free time that ends by `latest`; by how many seconds."""
-        i = self.place[item]
-        begin, length = self.begin[i], self.end[i] - self.begin[i]
-        close = latest
-        while close - length > begin + eps:
-            beside = (self.begin < close - eps) & (self.end > close - length + eps)
-            beside[i] = False
-            if length <= eps or self._fits(i, beside, close - length):
-                gain = float(close - length - begin)
-                self.begin[i] += gain
-                self.end[i] += gain
-                return gain
-            close = float(self.begin[beside].max())
-        return 0.0
-
-    def _fits(self, i: int, beside: NDArray[np.bool_], since: float) -> bool:
-        begin, end, taken = self.begin[beside], self.end[beside], self.taken[beside]
-        room = self.limit - self.taken[i]
-        if (taken.sum(axis=0) <= room).all():
-            return True
-        moments = np.maximum(begin, since)
-        at_once = (begin <= moments[:, None]) & (end > moments[:, None])
-        return bool((at_once @ taken <= room).all())

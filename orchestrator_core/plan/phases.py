@@ -1,0 +1,59 @@
+"""Who works when in the helper's process: a matter of the instance's size and shape (stage 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.plan.crew.agenda import Agenda, Phase
+from orchestrator_core.plan.planner import Planner
+
+WHOLE = 600
+"""Most choices of a worker for which CP-SAT is given the instance as a whole; beyond, it was
+measured to find and prove less than windows and linear programs do in the same time."""
+
+NARROW = 8
+"""Most producers, or consumers, of a task for which exact sub-graphs say something."""
+
+FIRST_BOUNDS = 0.1
+"""Part of the time in which the bounds have the helper for themselves: what they exclude makes
+everything after them smaller."""
+
+SHARES = {"cpsat": 1.0, "bounds": 0.35, "windows": 0.45, "sub-dags": 0.2}
+"""Parts of the time after that; CP-SAT's own threads go on between its turns."""
+
+
+def phases(instance: Instance, planners: Sequence[Planner]) -> Agenda:
+    """The agenda of these planners, without those that others were measured to be better than."""
+    names = fitting(instance, [planner.name for planner in planners])
+    kept = [planner for planner in planners if planner.name in names]
+    first = Phase(tuple((p, 1.0) for p in kept if p.name == "bounds"), FIRST_BOUNDS)
+    then = Phase(tuple((p, SHARES.get(p.name, 1.0)) for p in kept))
+    return (first, then) if first.shares else (then,)
+
+
+def fitting(instance: Instance, names: Sequence[str]) -> list[str]:
+    """Those of the planners that are worth their time here; all, if none is."""
+    unfit: set[str] = set()
+    if "cpsat" in names and _choices(instance) <= WHOLE:
+        unfit = {"sub-dags"}
+    elif len(instance.cluster) > 1:
+        unfit = {"cpsat"}
+    if not _narrow(instance):
+        unfit.add("sub-dags")
+    return [name for name in names if name not in unfit] or list(names)
+
+
+def _choices(instance: Instance) -> int:
+    """Choices of a mode and a worker, of all tasks that have more than one."""
+    graph = instance.graph
+    each = np.add.reduceat(instance.eligible.sum(axis=1), graph.mode_ptr[:-1])
+    return int((graph.count * np.where(each > 1, each, 0)).sum())
+
+
+def _narrow(instance: Instance) -> bool:
+    graph = instance.graph
+    most = max(np.diff(graph.successor_ptr).max(), np.diff(graph.predecessor_ptr).max())
+    return bool(0 < most <= NARROW)

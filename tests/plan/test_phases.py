@@ -1,0 +1,48 @@
+"""Who works in the helper: by the size and the shape of the instance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.plan.phases import fitting, phases
+from tests.plan.crew.fakes import Fake
+
+ALL = ["cpsat", "windows", "sub-dags", "bounds"]
+
+
+def chain(tasks: int, workers: int) -> Instance:
+    edges = [(i, i + 1, 1.0) for i in range(tasks - 1)]
+    return Instance.from_arrays(np.ones((tasks, workers)), edges)
+
+
+def star(tasks: int, workers: int) -> Instance:
+    edges = [(0, i, 1.0) for i in range(1, tasks)]
+    return Instance.from_arrays(np.ones((tasks, workers)), edges)
+
+
+def test_a_small_instance_is_solved_whole() -> None:
+    assert fitting(chain(50, 8), ALL) == ["cpsat", "windows", "bounds"]
+
+
+def test_a_large_one_by_windows_and_exact_sub_graphs() -> None:
+    assert fitting(chain(200, 8), ALL) == ["windows", "sub-dags", "bounds"]
+
+
+def test_hubs_leave_exact_sub_graphs_out() -> None:
+    assert fitting(star(200, 8), ALL) == ["windows", "bounds"]
+
+
+def test_a_project_on_one_worker_has_no_places_to_choose() -> None:
+    assert "cpsat" in fitting(chain(500, 1), ALL)
+
+
+def test_who_is_asked_for_alone_works_in_any_case() -> None:
+    assert fitting(chain(200, 8), ["cpsat"]) == ["cpsat"]
+
+
+def test_the_bounds_come_first() -> None:
+    first, then = phases(chain(50, 8), [Fake(name="cpsat"), Fake(name="bounds")])
+    assert [planner.name for planner, _ in first.shares] == ["bounds"]
+    assert first.until < then.until
+    assert [planner.name for planner, _ in then.shares] == ["cpsat", "bounds"]
