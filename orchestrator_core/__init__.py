@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         InvalidSchedule,
         OrchestratorError,
         PlanningFailed,
+        ProvenInfeasible,
         SchemaMismatch,
         StoreError,
         UnknownRun,
@@ -45,7 +46,12 @@ if TYPE_CHECKING:
     from orchestrator_core.orchestrate import Orchestrator
     from orchestrator_core.plan.budget import Budget
     from orchestrator_core.plan.check import check_schedule
+    from orchestrator_core.plan.objective import Objective
+    from orchestrator_core.plan.objectives.pareto import pareto
+    from orchestrator_core.plan.objectives.robust import robust_plan
     from orchestrator_core.plan.portfolio import plan
+    from orchestrator_core.plan.realtime import admit, feasibility
+    from orchestrator_core.plan.repair import Repairer, check_replan, replan
     from orchestrator_core.plan.result import Attempt, PlanResult, PlanStatus
     from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
     from orchestrator_core.store.sql import ScheduleStore
@@ -70,12 +76,15 @@ _HOME = {
     "InvalidSchedule": "errors",
     "Link": "graph.cluster",
     "Mode": "graph.task",
+    "Objective": "plan.objective",
     "Orchestrator": "orchestrate",
     "OrchestratorError": "errors",
     "PlanRecord": "execute.record",
     "PlanResult": "plan.result",
     "PlanStatus": "plan.result",
     "PlanningFailed": "errors",
+    "ProvenInfeasible": "errors",
+    "Repairer": "plan.repair",
     "RunRecord": "execute.record",
     "Schedule": "plan.schedule",
     "ScheduleStore": "store.sql",
@@ -89,11 +98,17 @@ _HOME = {
     "UnknownRun": "errors",
     "UnsupportedInstance": "errors",
     "Worker": "graph.cluster",
+    "admit": "plan.realtime",
+    "check_replan": "plan.repair",
     "check_schedule": "plan.check",
+    "feasibility": "plan.realtime",
     "optimize": "execute.dask.optimize",
+    "pareto": "plan.objectives.pareto",
     "plan": "plan.portfolio",
     "read_cluster": "graph.formats",
     "read_workflow": "graph.formats",
+    "replan": "plan.repair",
+    "robust_plan": "plan.objectives.robust",
 }
 
 __version__ = "0.1.0"
@@ -118,12 +133,15 @@ __all__ = [
     "InvalidSchedule",
     "Link",
     "Mode",
+    "Objective",
     "Orchestrator",
     "OrchestratorError",
     "PlanRecord",
     "PlanResult",
     "PlanStatus",
     "PlanningFailed",
+    "ProvenInfeasible",
+    "Repairer",
     "RunRecord",
     "Schedule",
     "ScheduleStore",
@@ -137,11 +155,17 @@ __all__ = [
     "UnknownRun",
     "UnsupportedInstance",
     "Worker",
+    "admit",
+    "check_replan",
     "check_schedule",
+    "feasibility",
     "optimize",
+    "pareto",
     "plan",
     "read_cluster",
     "read_workflow",
+    "replan",
+    "robust_plan",
 ]
 
 

@@ -1,11 +1,22 @@
 """Stage 3, plan: who does what, when, and how good that is at least. Runs nothing.
 
-In the order of reading: `schedule` and `budget`, what goes in and what comes out; `planner`, the
-seam; `portfolio`, the entry; `list_planner` with `orders`, `balance`, `ranks`, `place`, the lists;
-`decoder` with `expand`, `lanes`, `general` and `profiles`, the compiled engine under them; `bounds`
-with `paths` and `area`, what is proven; `cpsat`, the exact planner; `retime`, an old schedule under
-new durations; `check` with `checks`, the verifier that trusts none of them; `time_indexed`, the
-oracle for tiny instances. This face loads none of the compiled code.
+In the order of reading: `schedule`, `budget` and `objective`, what goes in and what comes out;
+`planner`, the seam, and `portfolio`, the entry, with `board`, `turns`, `together` and `phases`; the
+planners, each package knowing only those before it:
+
+    engine      the compiled decoder: from an order of tasks to a schedule
+    bounds      what no schedule can be better than, with certificates
+    lists       list heuristics: the first schedules, in milliseconds
+    search      local search: better ones
+    reduce      large graphs by fewer, larger tasks
+    objectives  tardiness, price, memory, Pareto fronts, quantiles
+    cpsat       the whole instance, windows of a schedule, sub-graphs, exactly
+    crew        the helper's process in which solvers work
+    repair      the rest of a running plan, planned anew
+    realtime    hard deadlines and periodic flows, decided before anything runs
+
+`check` with `checks` is the verifier that trusts none of them, `time_indexed` the oracle for tiny
+instances. This face loads none of the compiled code.
 
 The package is named like its main verb, so it can be called: ``orchestrator_core.plan(instance)``
 is `portfolio.plan(instance)`, whether or not something has imported the package before.
