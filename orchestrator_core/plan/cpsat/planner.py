@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,6 +80,8 @@ class CpSatPlanner:
                 try:
                     next(steps)
                 except StopIteration as end:
+                    if end.value == "INFEASIBLE" and best.schedule is None:
+                        best.prove(math.inf)
                     yield _proposal(best.news(), _note(end.value, best.answer()))
                     return
                 yield _proposal(best.news())
