@@ -1,4 +1,4 @@
-"""Who works when in the helper's process: a matter of the instance's size and shape (stage 3)."""
+"""Who works when: a matter of the instance's size and shape (stage 3)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,16 @@ SHARES = {"cpsat": 1.0, "bounds": 0.35, "windows": 0.45, "sub-dags": 0.2}
 
 def phases(instance: Instance, planners: Sequence[Planner]) -> Agenda:
     """The agenda of these planners, without those that others were measured to be better than."""
-    names = fitting(instance, [planner.name for planner in planners])
-    kept = [planner for planner in planners if planner.name in names]
+    kept = fit(instance, planners)
     first = Phase(tuple((p, 1.0) for p in kept if p.name == "bounds"), FIRST_BOUNDS)
     then = Phase(tuple((p, SHARES.get(p.name, 1.0)) for p in kept))
     return (first, then) if first.shares else (then,)
+
+
+def fit(instance: Instance, planners: Sequence[Planner]) -> list[Planner]:
+    """The planners that `fitting` names."""
+    names = fitting(instance, [planner.name for planner in planners])
+    return [planner for planner in planners if planner.name in names]
 
 
 def fitting(instance: Instance, names: Sequence[str]) -> list[str]:
@@ -43,6 +48,8 @@ def fitting(instance: Instance, names: Sequence[str]) -> list[str]:
         unfit = {"cpsat"}
     if not _narrow(instance):
         unfit.add("sub-dags")
+    if "local-search-general" in names and _choices(instance) == 0:
+        unfit.add("local-search")  # the other one knows how to swap tasks in a shop
     return [name for name in names if name not in unfit] or list(names)
 
 

@@ -25,7 +25,7 @@ from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.bounds import value_bound
 from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
 from orchestrator_core.plan.objectives.search import ObjectiveSearch
-from orchestrator_core.plan.phases import phases
+from orchestrator_core.plan.phases import fit, phases
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reduce.coarse_search import CoarseSearch
 from orchestrator_core.plan.result import PlanResult
@@ -143,7 +143,8 @@ class _Planning:
         """Those of the lane that can take the instance, if there is anything left to gain."""
         if self.board.good_enough:
             return []
-        return [p for p in planners if p.lane is lane and self._can_take_it(p)]
+        able = [p for p in planners if p.lane is lane and self._can_take_it(p)]
+        return fit(self.board.instance, able)
 
     def _can_take_it(self, planner: Planner) -> bool:
         why = planner.unsupported(self.board.instance, self.board.objective)

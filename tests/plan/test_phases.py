@@ -46,3 +46,11 @@ def test_the_bounds_come_first() -> None:
     assert [planner.name for planner, _ in first.shares] == ["bounds"]
     assert first.until < then.until
     assert [planner.name for planner, _ in then.shares] == ["cpsat", "bounds"]
+
+
+def test_a_shop_is_left_to_the_search_that_swaps() -> None:
+    both = ["local-search", "local-search-general"]
+    infinity = np.inf
+    shop = Instance.from_arrays([[1.0, infinity], [infinity, 1.0]], [(0, 1, 0.0)])
+    assert fitting(shop, both) == ["local-search-general"]
+    assert fitting(chain(3, 2), both) == both
