@@ -8,9 +8,11 @@
     │   ├── InvalidFormat       a file or a JSON text that cannot be read
     │   └── InvalidBudget       a planning budget that cannot be kept
     ├── InvalidSchedule         a schedule that breaks a rule of the problem
+    ├── InvalidCertificate      a certificate that does not prove the bound that it names
     ├── InfeasibleInstance      no schedule exists; the smallest cause is named
     ├── UnsupportedInstance     a planner cannot take an instance
     ├── PlanningFailed          no planner gave a schedule
+    │   └── ProvenInfeasible    and one of them has proven that there is none
     └── StoreError              the database of schedules and runs cannot be used
         ├── SchemaMismatch      it was written by another version of the project
         └── UnknownRun          no run with that id
@@ -58,6 +60,10 @@ class InvalidSchedule(OrchestratorError):
         self.task = task
 
 
+class InvalidCertificate(OrchestratorError):
+    """A certificate proves less than it says, or refers to what the instance does not have."""
+
+
 class InfeasibleInstance(OrchestratorError):
     """No schedule can exist; the message names the smallest cause, `task` the task that it hits."""
 
@@ -72,6 +78,10 @@ class UnsupportedInstance(OrchestratorError):
 
 class PlanningFailed(OrchestratorError):
     """No planner of the portfolio gave a schedule; the message says what each of them met."""
+
+
+class ProvenInfeasible(PlanningFailed):
+    """A planner has proven that no schedule keeps all deadlines and constraints; it is named."""
 
 
 class StoreError(OrchestratorError):

@@ -7,10 +7,19 @@ process it comes from, is judged here, and every planner is briefed from here.
 from __future__ import annotations
 
 import dataclasses
+import math
+from fractions import Fraction
+from functools import cached_property
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidSchedule, PlanningFailed, UnsupportedInstance
+from orchestrator_core.errors import (
+    InvalidSchedule,
+    PlanningFailed,
+    ProvenInfeasible,
+    UnsupportedInstance,
+)
 from orchestrator_core.plan.bounds import Bound
+from orchestrator_core.plan.bounds.grid import rounded_up, unit_of
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.objective import Objective
@@ -33,7 +42,8 @@ class Board:
 
     Attributes:
         incumbent: the best valid schedule, or None. value: what it is worth. planner: whose it is.
-        bound: the best proven bound on the first criterion of the objective.
+        bound: the best proven bound on the first criterion of the objective; infinity where it is
+            proven that there is no schedule.
         seeds: other schedules to search from.
         attempts: what each planner did, by name, in the order in which they spoke first.
         unsupported: names of those that could not take the instance.
@@ -75,6 +85,11 @@ class Board:
             self.seeds = (*self.seeds, proposal.seed)[-MOST_SEEDS:]
         self.note(name, note, seconds, makespan)
 
+    def prove(self, bound: Bound) -> None:
+        """Take over a bound from before any planner was asked."""
+        if bound.seconds > self.bound.seconds or not self.bound.method:
+            self._bound(bound)
+
     def note(
         self, name: str, text: str, seconds: float = 0.0, makespan: float | None = None
     ) -> None:
@@ -92,16 +107,22 @@ class Board:
 
     @property
     def good_enough(self) -> bool:
-        """Is the gap what the budget asks for?"""
+        """Is the gap what the budget asks for, or is there no schedule?"""
         if self.value is None:
-            return False
+            return self.infeasible
         return self.judge.optimal(self.value, self.bound.seconds, self.budget.gap)
+
+    @property
+    def infeasible(self) -> bool:
+        """Has somebody proven that there is no schedule?"""
+        return self.bound.seconds == math.inf
 
     def result(self, seconds: float) -> PlanResult:
         """The best of all.
 
         Raises:
             UnsupportedInstance: if no planner could take the instance.
+            ProvenInfeasible: if one has proven that there is no schedule.
             PlanningFailed: if no planner found a schedule.
         """
         if self.incumbent is None or self.value is None:
@@ -130,17 +151,30 @@ class Board:
         except InvalidSchedule as error:
             return None, f"gave an invalid schedule: {error}"
         self.incumbent, self.value, self.planner = schedule, value, name
+        if self.infeasible:
+            self.bound = Bound(0.0, "")  # whoever said that there is no schedule was wrong
         return schedule.makespan, ""
 
     def _bound(self, bound: Bound) -> str:
         """What is wrong with it, or nothing."""
         best = self.value[0] if self.value is not None else float("inf")
+        bound = dataclasses.replace(bound, seconds=rounded_up(bound.seconds, self._unit))
         if bound.seconds > best * (1 + ROUNDING):
             return f"its bound of {bound.seconds:g} exceeds a schedule of {best:g}"
         self.bound = dataclasses.replace(bound, seconds=min(bound.seconds, best))
         return ""
 
+    @cached_property
+    def _unit(self) -> Fraction | None:
+        """Seconds of which the optimum is a multiple; None if that is not known."""
+        return unit_of(self.instance) if self.objective.primary == "makespan" else None
+
     def _failure(self) -> UnsupportedInstance | PlanningFailed:
+        if self.infeasible:
+            return ProvenInfeasible(
+                "no schedule keeps all deadlines and constraints, as proven by "
+                f"{self.bound.method}. Give more memory or workers, or relax deadlines"
+            )
         told = "; ".join(f"{attempt.planner}: {attempt.note}" for attempt in self.attempts.values())
         if self.attempts and len(self.unsupported) == len(self.attempts):
             return UnsupportedInstance(f"no planner takes this instance: {told}")

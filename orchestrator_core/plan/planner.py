@@ -43,7 +43,8 @@ class Proposal:
 
     Attributes:
         schedule: a schedule that is better than the incumbent, or None.
-        lower_bound: a proven lower bound, in the unit of the objective (0 if it proves nothing).
+        lower_bound: a proven lower bound, in the unit of the objective (0 if it proves nothing;
+            infinity if it is proven that there is no schedule).
         note: one short sentence for the result's list of attempts; the last one counts.
         method: how the bound was proven; the planner's name if empty.
         seed: a schedule that is worth searching from although it may not beat the incumbent.

@@ -163,7 +163,7 @@ class _Planning:
         search(board, [planner], self.until, None)
         if not board.bound.method:
             bound = value_bound(board.instance, board.objective)
-            board.bound = Bound(bound.value, bound.method)
+            board.prove(Bound(bound.value, bound.method))
 
     def _affords(self, planner: Planner) -> bool:
         if self.board.incumbent is None or self.by_steps:

@@ -112,7 +112,7 @@ class Aside:
 
     def _tell(self) -> None:
         now = (self.board.incumbent, self.board.bound.seconds)
-        if self._helper is not None and now != self._told:
+        if self._helper is not None and now != self._told and not self.board.infeasible:
             self._told = now
             self._helper.tell(News(self._number, *now))
 

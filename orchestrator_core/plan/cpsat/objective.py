@@ -23,9 +23,9 @@ from orchestrator_core.plan.cpsat.memory import (
     _hold_where_made,
     _running,
 )
-from orchestrator_core.plan.cpsat.ticks import common_unit
 from orchestrator_core.plan.cpsat.transfers import _add_transfer
 from orchestrator_core.plan.cpsat.variables import IntVar, Variables
+from orchestrator_core.plan.engine.unit import common_unit
 from orchestrator_core.plan.objective import Objective
 
 SECONDS_PER_HOUR = 3600.0

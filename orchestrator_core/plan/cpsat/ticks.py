@@ -15,17 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from orchestrator_core.plan.engine.unit import common_unit, near
+
 MOST_TICKS = 10**8
 """Ticks in the longest horizon: sums over hundreds of tasks stay far from 64 bits."""
-
-_NOISE = 1e-12
-"""Relative difference that is taken for floating-point noise: 0.1 + 0.2 is 0.3."""
-
-_DENOMINATORS = (
-    *(10**k for k in range(10)),
-    *(2**k for k in range(1, 21)),
-    *(3, 6, 7, 9, 11, 12, 13, 15, 24, 30, 36, 60, 360, 3600),
-)
 
 
 class Rounding(enum.StrEnum):
@@ -52,7 +45,7 @@ class Ticks:
         """The last whole tick at or before `seconds`, up to floating-point noise."""
         ticks = seconds / float(self.seconds_per_tick)
         nearest = round(ticks)
-        return nearest if self.exact and _near(ticks, nearest) else math.floor(ticks)
+        return nearest if self.exact and near(ticks, nearest) else math.floor(ticks)
 
     def ceil(self, seconds: float) -> int:
         """The first whole tick at or after `seconds`, up to floating-point noise."""
@@ -78,19 +71,3 @@ def choose_ticks(times: Iterable[float], horizon: float, most: int = MOST_TICKS)
     # A power of two, so that dividing by it in floating point is exact.
     exponent = math.ceil(math.log2(max(horizon, 1e-290) / most))
     return Ticks(Fraction(2) ** exponent, Rounding.FLOOR)
-
-
-def common_unit(times: list[float]) -> Fraction | None:
-    """The largest time of which all `times` (> 0) are multiples, if it is a plain fraction."""
-    if not times:
-        return Fraction(1)
-    for denominator in _DENOMINATORS:
-        scaled = [time * denominator for time in times]
-        whole = [round(value) for value in scaled]
-        if whole[-1] < 2**53 and all(map(_near, scaled, whole)):
-            return Fraction(math.gcd(*whole), denominator)
-    return None
-
-
-def _near(value: float, whole: int) -> bool:
-    return abs(value - whole) <= _NOISE * abs(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator_core.errors import UnsupportedInstance
-from orchestrator_core.plan.cpsat.ticks import common_unit
+from orchestrator_core.plan.engine.unit import common_unit
 
 
 @dataclass(slots=True)

@@ -101,7 +101,7 @@ def test_a_sample_of_a_large_instance_proves_nearly_as_much(
     seconds = np.random.default_rng(5).uniform(1, 2, (400, 4))
     instance = Instance.from_arrays(seconds, [])
     whole = lower_bound(instance).seconds
-    monkeypatch.setattr(area, "LP_SIZE", 100)
+    monkeypatch.setattr(tiers, "LP_SIZE", 100)
     monkeypatch.setattr(area, "_SAMPLE", 400)
     sampled = lower_bound(instance)
     assert "sample" in sampled.method

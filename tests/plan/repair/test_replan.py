@@ -6,11 +6,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InfeasibleInstance
-from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
+from orchestrator_core.graph import Cluster, Edge, Link, Mode, Task, TaskGraph, Worker
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.repair import (
     Failed,
@@ -248,12 +246,78 @@ def test_memory_holds_for_what_comes_and_what_was() -> None:
     assert row(result, "b").start == 5.0 or row(result, "b").end <= 3.0
 
 
-def test_a_task_that_can_run_nowhere_is_named() -> None:
+def test_a_task_that_can_run_nowhere_is_named_and_the_others_go_on() -> None:
     graph = TaskGraph.from_tasks([Task("a"), Task("b", eligible=("w0",))])
     instance = Instance(graph, Cluster([Worker("w0"), Worker("w1")]), np.full((2, 2), 1.0))
     plan = Schedule([Assignment("a", "w0", 0, 1), Assignment("b", "w0", 1, 2)])
-    with pytest.raises(InfeasibleInstance, match="'b' can run on none of the workers"):
-        repaired(instance, plan, 0.5, [WorkerLost("w0")])
+    result = repaired(instance, plan, 0.5, [WorkerLost("w0")])
+    assert result.blocked == ("b",)
+    assert row(result, "a") == Assignment("a", "w1", 0.5, 1.5)
+    # When w0 is back, the next repair finds b in no schedule, as if it were new.
+    back = repaired(instance, result.schedule, 2.0)
+    assert back.blocked == ()
+    assert row(back, "b") == Assignment("b", "w0", 2, 3)
+
+
+def test_what_needs_a_task_that_can_run_nowhere_is_left_out_too() -> None:
+    tasks = [Task("a", eligible=("w0",)), Task("b"), Task("c"), Task("d")]
+    graph = TaskGraph.from_tasks(tasks, [Edge("a", "b"), Edge("b", "c")])
+    instance = Instance(graph, Cluster([Worker("w0"), Worker("w1")]), np.full((4, 2), 1.0))
+    plan = Schedule([Assignment(t, "w0", i, i + 1) for i, t in enumerate("abcd")])
+    result = repaired(instance, plan, 0.5, [WorkerLost("w0")], budget=Budget(iterations=10))
+    assert result.blocked == ("a", "b", "c")
+    assert [run.task for run in result.schedule.assignments] == ["d"]
+
+
+def test_what_no_worker_has_memory_for_is_left_out() -> None:
+    # a's output (3 bytes) fills w1, where nothing else can run until c has used it; c needs d's
+    # too, which does not fit beside it.
+    tasks = [Task("a", output_bytes=3), Task("c", memory=1), Task("d", memory=1), Task("e")]
+    graph = TaskGraph.from_tasks(tasks, [Edge("a", "c"), Edge("d", "c")])
+    cluster = Cluster([Worker("w0"), Worker("w1", memory=3)])
+    instance = Instance(graph, cluster, np.full((4, 2), 1.0))
+    runs = (("a", 0), ("d", 1), ("c", 2), ("e", 3))
+    plan = Schedule([Assignment(t, "w0", i, i + 1) for t, i in runs])
+    result = repaired(instance, plan, 0.5, [WorkerLost("w0")])
+    assert "c" in result.blocked
+    assert "e" not in result.blocked
+
+
+def test_another_order_is_found_where_the_planned_one_does_not_fit_any_more() -> None:
+    # On w1 b's output (2 bytes) cannot wait while c (6 of 7 bytes) runs: c has to go first.
+    tasks = [Task("b", memory=4, output_bytes=2), Task("c", memory=6), Task("d", memory=5)]
+    graph = TaskGraph.from_tasks(tasks, [Edge("b", "d"), Edge("c", "d")])
+    cluster = Cluster([Worker("w0"), Worker("w1", memory=7)])
+    instance = Instance(graph, cluster, np.full((3, 2), 1.0))
+    plan = Schedule([Assignment(t, "w0", i, i + 1) for i, t in enumerate("bcd")])
+    result = repaired(instance, plan, 0.5, [WorkerLost("w0")])
+    assert result.blocked == ()
+    starts = [row(result, task).start for task in "cbd"]
+    assert starts == sorted(starts)
+
+
+def test_memory_that_is_overcrowded_already_stops_nothing() -> None:
+    # By plan c uses a's output up before b's is made; in fact both are held now: 6 of 4 bytes.
+    tasks = [Task("a", output_bytes=3), Task("b", output_bytes=3), Task("c"), Task("d")]
+    graph = TaskGraph.from_tasks(tasks, [Edge("a", "c"), Edge("b", "d")])
+    instance = Instance(graph, Cluster([Worker("w0", memory=4)]), np.full((4, 1), 1.0))
+    plan = Schedule([Assignment(t, "w0", i, i + 1) for i, t in enumerate("acbd")])
+    events = [Finished("a", end=1.0), Waiting("c"), Finished("b", end=2.0)]
+    result = repaired(instance, plan, 2.0, events)
+    assert (row(result, "c").start, row(result, "d").start) == (2.0, 3.0)
+
+
+def test_what_the_stock_does_not_suffice_for_is_left_out() -> None:
+    modes = (Mode("fast", consumes={"credit": 2}), Mode("slow", consumes={"credit": 1}))
+    tasks = [Task("a", consumes={"credit": 1}), Task("b", modes=modes), Task("c", modes=modes[:1])]
+    graph, seconds = TaskGraph.from_tasks(tasks), np.array([[1.0], [1.0], [3.0], [1.0]])
+    plan = Schedule([Assignment(t, "w0", i, i + 1) for i, t in enumerate("bac")])
+    # At 1 s, b has taken 2 of 4 or 5; a and c need 3. At 0 s, it can still be thrifty.
+    for credit, now, mode, blocked in ((5, 1, 0, ()), (4, 1, 0, ("c",)), (4, 0, 1, ())):
+        instance = Instance(graph, Cluster([Worker("w0")], stock={"credit": credit}), seconds)
+        result = repaired(instance, plan, now)
+        assert result.blocked == blocked
+        assert row(result, "b").mode == mode
 
 
 def test_a_repairer_remembers() -> None:
