@@ -21,8 +21,13 @@ FIRST_BOUNDS = 0.1
 """Part of the time in which the bounds have the helper for themselves: what they exclude makes
 everything after them smaller."""
 
-SHARES = {"cpsat": 1.0, "bounds": 0.35, "windows": 0.45, "sub-dags": 0.2}
-"""Parts of the time after that; CP-SAT's own threads go on between its turns."""
+SHARES = {"cpsat": 0.1, "bounds": 0.4, "windows": 0.4, "sub-dags": 0.2}
+"""Parts of the time after that. CP-SAT's own threads go on between its turns, in which it only
+says what they have found."""
+
+SEARCH_FIRST = 0.4
+"""Part of the time in which a local search runs beside CP-SAT on the whole instance: where that is
+small the search is soon through with it, and proving needs both cores."""
 
 
 def phases(instance: Instance, planners: Sequence[Planner]) -> Agenda:
@@ -31,6 +36,12 @@ def phases(instance: Instance, planners: Sequence[Planner]) -> Agenda:
     first = Phase(tuple((p, 1.0) for p in kept if p.name == "bounds"), FIRST_BOUNDS)
     then = Phase(tuple((p, SHARES.get(p.name, 1.0)) for p in kept))
     return (first, then) if first.shares else (then,)
+
+
+def search_share(instance: Instance, planners: Sequence[Planner]) -> float:
+    """The part of the time that the local search has, beside these planners in the helper."""
+    whole = any(planner.name == "cpsat" for planner in fit(instance, planners))
+    return SEARCH_FIRST if whole and _choices(instance) > 0 else 1.0
 
 
 def fit(instance: Instance, planners: Sequence[Planner]) -> list[Planner]:

@@ -64,9 +64,9 @@ def test_three_tasks_of_three_seconds_on_two_workers_take_six() -> None:
 
 def test_optima_on_a_finer_grid_are_multiples_of_the_unit() -> None:
     looked_at = 0
-    for _, instance in tiny_instances(range(24)):
+    for _, instance in tiny_instances(range(80)):
         unit = unit_of(instance)
-        if unit is None or instance.seconds[instance.eligible].sum() > 60:
+        if unit is None or instance.seconds[instance.eligible].sum() > 60 or looked_at == 8:
             continue
         try:
             ticks = optimal_makespan(instance, float(unit / 2)).makespan / float(unit)
@@ -74,4 +74,4 @@ def test_optima_on_a_finer_grid_are_multiples_of_the_unit() -> None:
             continue
         assert ticks == pytest.approx(round(ticks))
         looked_at += 1
-    assert looked_at >= 8
+    assert looked_at == 8
