@@ -1,8 +1,8 @@
 """Real time: hard deadlines and repeated flows, decided before anything runs (stage 3).
 
-In the order of reading: `feasibility`, with `verdict`, what comes out; `demand` and `prove`, the
-tests and the search behind it; `deadlines`, an instance with some of its deadlines; `admit` with
-`flows`, `unroll` and `server`, for flows that run again and again.
+In the order of reading: `feasibility`, with `verdict`, what comes out; `demand`, `prove` and
+`exact`, the tests, the search and the solver behind it; `deadlines`, an instance with some of its
+deadlines; `admit` with `flows`, `unroll` and `server`, for flows that run again and again.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def admit(
 
     Args:
         cluster: that on which the flows' instances are priced.
-        budget: its seconds are kept but for one step of the exact solver; default 2 s.
+        budget: default 2 s. The first call of a process takes longer, to load code.
 
     Raises:
         InvalidInput: if there is no flow, two have one name, one is priced on another cluster, or

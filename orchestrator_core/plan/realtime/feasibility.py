@@ -28,8 +28,7 @@ def feasibility(instance: Instance, budget: Budget | None = None) -> Verdict:
     """A schedule that keeps all deadlines, or the smallest set that cannot be kept, or neither.
 
     Args:
-        budget: its seconds are kept but for one step of the exact solver, and but for loading code
-            in the first call of a process; default 2 s.
+        budget: default 2 s. The first call of a process takes longer, to load code.
     """
     budget = budget or Budget()
     load()

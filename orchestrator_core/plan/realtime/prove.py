@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import (
-    InfeasibleInstance,
-    InvalidSchedule,
-    PlanningFailed,
-)
+from orchestrator_core.errors import InvalidSchedule
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.planner import Brief
+from orchestrator_core.plan.realtime import exact
 from orchestrator_core.plan.realtime.demand import Overload, overload
 from orchestrator_core.plan.repair import replan
 from orchestrator_core.plan.schedule import Schedule
 
 MOST_BEFORE = 0.1
 """Most seconds of search before the exact solver is asked, where it takes the instance."""
-
-LEAST_EXACT = 0.02
-"""With fewer seconds left, the exact solver would be stopped before it has begun."""
-
-ANY_GAP = 1e6
-"""Any schedule will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +41,13 @@ class Nothing:
 
 @functools.cache
 def load() -> None:
-    """Load compiled code and the solver, once in a process: seconds that no budget can shorten."""
-    importlib.import_module("orchestrator_core.plan.cpsat.solve")
+    """Load compiled code and start the helper, once in a process: seconds that no budget can
+    shorten."""
     tiny = Instance.from_arrays([[1.0], [1.0]], [(0, 1, 1.0)], deadline=9.0)
     overload(tiny)
     _listed(tiny, np.inf)
     replan(tiny, Schedule([]), 0.0, budget=Budget(iterations=1))
+    exact.start(tiny)
 
 
 def prove(instance: Instance, until: float, seed: int) -> Schedule | Proof | Nothing:
@@ -70,16 +61,21 @@ def prove(instance: Instance, until: float, seed: int) -> Schedule | Proof | Not
     schedule = _listed(instance, until)
     if schedule is not None:
         return schedule
-    exact = _Exact(instance, seed)
+    solver = exact.Exact(instance, seed)
+    if solver.able:
+        exact.begin()
     total = until - began
-    soon = began + (min(MOST_BEFORE, 0.2 * total) if exact.able else total)
+    soon = began + (min(MOST_BEFORE, 0.2 * total) if solver.able else total)
     found, note = _descend(instance, soon, seed)
-    if found is not None or not exact.able:
+    if found is not None or not solver.able:
         return found or Nothing(note)
-    answer = exact.ask(until - 0.1 * total)
-    if answer is None:
-        answer, note = _descend(instance, until, seed + 100)
-    return answer or Nothing(note)
+    board = solver.ask(until - 0.1 * total)
+    if board.infeasible:
+        return Proof(board.bound.method)
+    found = board.incumbent
+    if found is None:
+        found, note = _descend(instance, until, seed + 100)
+    return found or Nothing(note)
 
 
 def _listed(instance: Instance, until: float) -> Schedule | None:
@@ -99,45 +95,14 @@ def _descend(instance: Instance, until: float, seed: int) -> tuple[Schedule | No
     seconds, note = 0.02, "no schedule was found"
     while (left := until - time.perf_counter()) > 0:
         budget = Budget(seconds=min(seconds, left), seed=seed)
-        try:
-            result = replan(instance, Schedule([]), 0.0, budget=budget)
-        except (PlanningFailed, InfeasibleInstance) as error:
-            return None, str(error)
+        result = replan(instance, Schedule([]), 0.0, budget=budget)
         if not result.missed and _valid(instance, result.schedule):
             return result.schedule, ""
         note = f"the best schedule found misses the deadlines of {_some(result.missed)}"
+        if result.blocked:
+            note = f"memory or stock did not suffice for {_some(result.blocked)}"
         seconds, seed = 2.0 * seconds, seed + 1
     return None, note
-
-
-class _Exact:
-    """CP-SAT, asked for any schedule; where it says that there is none, that is a proof."""
-
-    def __init__(self, instance: Instance, seed: int) -> None:
-        from orchestrator_core.plan.cpsat.planner import CpSatPlanner
-
-        self.instance, self.seed = instance, seed
-        self.able = CpSatPlanner().unsupported(instance) is None
-
-    def ask(self, until: float) -> Schedule | Proof | None:
-        from orchestrator_core.plan.cpsat.best import Best
-        from orchestrator_core.plan.cpsat.solve import search
-        from orchestrator_core.plan.cpsat.wire import Limits
-
-        left = until - time.perf_counter()
-        if left < LEAST_EXACT:
-            return None
-        best = Best(self.instance, None, 0.0)
-        steps = search(best, Limits(time.time() + left, None, 2, self.seed, ANY_GAP))
-        try:
-            while best.schedule is None and time.perf_counter() < until:
-                next(steps)
-        except StopIteration as end:
-            if best.schedule is None and end.value == "INFEASIBLE":
-                return Proof("CP-SAT")
-        finally:
-            steps.close()
-        return best.schedule
 
 
 def _valid(instance: Instance, schedule: Schedule) -> bool:

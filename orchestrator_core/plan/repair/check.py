@@ -6,7 +6,7 @@ import numpy as np
 
 from orchestrator_core.errors import InvalidSchedule
 from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.repair.rest import WAITING
+from orchestrator_core.plan.repair.rest import BLOCKED, WAITING
 from orchestrator_core.plan.repair.result import Replan
 
 
@@ -41,12 +41,13 @@ def _check_past(result: Replan, eps: float) -> None:
 
 def _check_frozen(result: Replan) -> None:
     rest, schedule = result._remains.rest, result.schedule
-    begun = rest.status != WAITING
+    units = np.flatnonzero(rest.status != BLOCKED)  # the rows of the schedule
+    begun = rest.status[units] != WAITING
     same = (
-        (schedule.start[begun] == rest.start[begun])
-        & (schedule.end[begun] == rest.end[begun])
-        & (schedule.worker[begun] == rest.worker[begun])
+        (schedule.start[begun] == rest.start[units[begun]])
+        & (schedule.end[begun] == rest.end[units[begun]])
+        & (schedule.worker[begun] == rest.worker[units[begun]])
     )
     if not same.all():
-        unit = int(np.flatnonzero(begun)[np.argmin(same)])
+        unit = int(units[begun][np.argmin(same)])
         raise InvalidSchedule(f"{result._basis.label(unit)} was changed", rule="frozen")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.planned import Planned
 from orchestrator_core.plan.repair.remains import Remains
-from orchestrator_core.plan.repair.rest import WAITING, Placement, Sends
+from orchestrator_core.plan.repair.rest import BLOCKED, WAITING, Placement, Sends
 from orchestrator_core.plan.repair.told import Told
 from orchestrator_core.plan.schedule import Schedule
 
@@ -20,22 +21,30 @@ def join(
     sends: Sends,
     told: Told,
 ) -> Schedule:
-    """What has begun as it was, what waits as it is planned now; a row for each single task."""
+    """What has begun as it was, what waits as it is planned now; a row for each single task that is
+    not blocked."""
     p, r = basis.problem, remains.rest
     waiting = r.status == WAITING
     mode = np.where(waiting, placed.mode, r.mode)
     start = np.where(waiting & (r.left < 0), placed.start, r.start)
+    end = np.where(waiting, placed.end, r.end)
+    worker = np.where(waiting, placed.worker, r.worker)
+    segments = _segments(remains, placed)
+    rows: Ints | slice = slice(None)
+    if (r.status == BLOCKED).any():
+        rows = np.flatnonzero(r.status != BLOCKED)
+        segments = {int(np.searchsorted(rows, unit)): s for unit, s in segments.items()}
     moves = _all(remains.sends, sends, _held(basis, remains, told))
     return Schedule.from_columns(
         basis.instance.graph.names,
         planned.worker_names,
-        segments=_segments(remains, placed),
-        task=p.task,
-        instance=p.instance,
-        worker=np.where(waiting, placed.worker, r.worker),
-        mode=mode - p.mode_begin,
-        start=start,
-        end=np.where(waiting, placed.end, r.end),
+        segments=segments,
+        task=p.task[rows],
+        instance=p.instance[rows],
+        worker=worker[rows],
+        mode=(mode - p.mode_begin)[rows],
+        start=start[rows],
+        end=end[rows],
         transfer_task=p.task[moves.unit],
         transfer_instance=p.instance[moves.unit],
         transfer_source=moves.source,

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from orchestrator_core.plan.repair.basis import Basis
-from orchestrator_core.plan.repair.observe import wishes
 from orchestrator_core.plan.repair.remains import Remains, with_pause
 from orchestrator_core.plan.repair.rest import WAITING
+from orchestrator_core.plan.repair.wishes import wishes
 
 TURNS = 8
 """Most turns that are tried for the rest of a paused task."""

@@ -2,12 +2,14 @@
 
 The instance has what is waiting, what is running and each output that these use:
 
-- an output that some worker holds is a task without length on that worker, at time 0;
+- an output that some worker holds is a task without length on that worker, when it is first sent,
+  or at `now`;
 - a running task may run only where it runs, is released at `now` and takes what it still takes;
 - a waiting task is as ever, but not released before `now`; lost workers can run nothing; a paused
   task takes what is left of it, and may run only where it is;
 - copies at other workers are transfers in a *prologue*, the seconds before `now` in which nothing
-  else happens: one after the other, so that they disturb nobody;
+  else happens: they arrive at `now`; but what has to be encoded goes one after the other from the
+  beginning, so that it disturbs nobody;
 - transfers on their way keep their times; the stock lacks what was taken.
 
 The instance's clock is shifted, so that the prologue begins at 0. A schedule of the rest is valid
@@ -20,14 +22,14 @@ misses are lifted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import Demand, Floats, Ints, TaskGraph
 from orchestrator_core.plan.repair.basis import Basis
+from orchestrator_core.plan.repair.remainder_cluster import cluster_of_rest
 from orchestrator_core.plan.repair.remains import Remains
 from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Placement, Sends
 from orchestrator_core.plan.schedule import Schedule
@@ -70,14 +72,16 @@ class _Maker:
         self.shift = self.now - self.rest.now
 
     def make(self) -> Remainder:
-        instance = Instance(self._graph(), self._cluster(), self._seconds())
+        instance = Instance(
+            self._graph(), cluster_of_rest(self.basis, self.remains), self._seconds()
+        )
         return Remainder(instance, self._schedule(instance), self.now, self.units)
 
     def _chosen(self) -> Ints:
         p, status = self.basis.problem, self.rest.status
         consumer = np.repeat(np.arange(p.n_tasks), np.diff(p.in_ptr))
-        chosen = status != ENDED
-        chosen[p.in_task[status[consumer] != ENDED]] = True
+        chosen = (status == WAITING) | (status == RUNNING)
+        chosen[p.in_task[chosen[consumer]]] = True
         return np.flatnonzero(chosen)
 
     def _recorded(self) -> tuple[Sends, float]:
@@ -93,12 +97,14 @@ class _Maker:
                 if b != home:
                     nbytes = float(p.output_bytes[unit])
                     encoded = clock + nbytes * float(p.encode[home, b])
-                    end = encoded + float(p.latency[home, b] + nbytes * p.per_byte[home, b])
-                    rows.append((unit, home, b, clock, encoded, end))
-                    clock, last = encoded, max(last, end)
+                    way = float(p.latency[home, b] + nbytes * p.per_byte[home, b])
+                    rows.append((unit, home, b, clock, encoded, encoded + way))
+                    clock, last = encoded, max(last, encoded + way)
         now = max(last, clock) + float(since.max(initial=0.0))
         shift = now - r.now
         early = np.array(rows, dtype=np.float64).reshape(-1, 6)
+        whole = early[:, 3] == early[:, 4]  # nothing to encode
+        early[whole, 3:] += (now - early[whole, 5])[:, None]
         late = sends.chosen(flying)
         times = (late.sent, late.encoded, late.arrived)
         return Sends(
@@ -190,46 +196,14 @@ class _Maker:
                 rows.append(row)
         return np.array(rows).reshape(-1, p.n_workers)
 
-    def _cluster(self) -> Cluster:
-        """The cluster with the stock that is left, and as large as what runs there at least."""
-        cluster, r = self.basis.instance.cluster, self.rest
-        graph, p = self.basis.instance.graph, self.basis.problem
-        threads, used = [0] * len(cluster), [dict[str, float]() for _ in cluster.workers]
-        running = (r.status == RUNNING) | (r.busy_until > r.now)
-        for unit in np.flatnonzero(running).tolist():
-            b, m = int(r.worker[unit]), int(r.mode[unit])
-            threads[b] += int(p.threads[m])
-            for name, amount in graph.demand(m).resources.items():
-                used[b][name] = used[b].get(name, 0.0) + amount
-        stock = dict(cluster.stock)
-        begun = np.flatnonzero((r.status != WAITING) | (r.left >= 0))
-        for unit in begun.tolist() if self.basis.consumes else ():
-            for name, amount in graph.demand(int(r.mode[unit])).consumes.items():
-                stock[name] = stock.get(name, 0.0) - amount
-        return Cluster.from_matrices(
-            [
-                replace(
-                    worker,
-                    threads=max(worker.threads, threads[b]),
-                    resources={
-                        **worker.resources,
-                        **{k: max(v, worker.resources.get(k, 0.0)) for k, v in used[b].items()},
-                    },
-                )
-                for b, worker in enumerate(cluster.workers)
-            ],
-            latency=cluster.latency,
-            seconds_per_byte=cluster.seconds_per_byte,
-            encode_seconds_per_byte=cluster.encode_seconds_per_byte,
-            stock={name: max(0.0, amount) for name, amount in stock.items()},
-        )
-
     def _schedule(self, instance: Instance) -> Schedule:
         p, r, units, shift = self.basis.problem, self.rest, self.units, self.shift
         status = r.status[units]
         waiting, running = status == WAITING, status == RUNNING
-        start = np.where(waiting, self.placed.start[units] + shift, 0.0)
-        end = np.where(waiting, self.placed.end[units] + shift, 0.0)
+        made = np.full(len(units), self.now)
+        np.minimum.at(made, self.at[self.recorded.unit], self.recorded.sent)
+        start = np.where(waiting, self.placed.start[units] + shift, made)
+        end = np.where(waiting, self.placed.end[units] + shift, made)
         start[running] = self.now
         end[running] = np.maximum(r.end[units[running]], r.now) + shift
         worker = np.where(waiting, self.placed.worker[units], r.home[units])

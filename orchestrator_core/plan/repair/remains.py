@@ -12,16 +12,22 @@ from orchestrator_core.errors import InvalidInput
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.repair.basis import Basis
+from orchestrator_core.plan.repair.flights import (
+    begun_sends,
+    later_sends,
+    still_there,
+    without_crowding,
+)
 from orchestrator_core.plan.repair.observe import (
     TOLD,
     begun_tasks,
     copies_of_inputs,
     settle,
-    wishes,
 )
 from orchestrator_core.plan.repair.planned import Planned
 from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Rest, Sends
 from orchestrator_core.plan.repair.told import Told
+from orchestrator_core.plan.repair.wishes import wishes
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +81,8 @@ def remains_of(
     end = told.end
     status = _begun(basis, planned, told, since, now)
     present = np.full((n, w), np.inf)
-    sends = _sends(planned, told, now, status)
-    sends = _without_crowding(basis, told, status, sends, now)
+    sends = begun_sends(planned, told, now, status)
+    sends = without_crowding(basis, told, status, sends, now)
     copies_of_inputs(p, status, told.start, end, told.worker, sends, present)
     for unit, worker, moment in told.copies:
         if status[unit] != ENDED:
@@ -102,10 +108,10 @@ def remains_of(
         for unit, pieces in _done(planned, told, now).items()
         if not again[unit] and (there[unit] or status[unit] != WAITING)
     }
-    kept = _still_there(sends, rest)
+    kept = still_there(sends, rest)
     running = tuple(u for u in told.pausable if status[u] == RUNNING)
     # Only the general kernel has a use for them.
-    later = kept.none() if basis.threads_only else _later(planned, rest)
+    later = kept.none() if basis.threads_only else later_sends(planned, rest)
     return Remains(rest, kept, later, planned.known, again, wish, prefer, done, running)
 
 
@@ -121,60 +127,6 @@ def _begun(basis: Basis, planned: Planned, told: Told, since: Floats, now: float
         planned.sends, status,
     )  # fmt: skip
     return status
-
-
-def _sends(planned: Planned, told: Told, now: float, status: Ints) -> Sends:
-    """The planned transfers that have begun, no sooner than their output was made."""
-    sends, w = planned.sends, len(told.alive)
-    unit = sends.unit
-    late = np.maximum(0.0, told.end[unit] - sends.sent)
-    moved = sends._replace(
-        sent=sends.sent + late, encoded=sends.encoded + late, arrived=sends.arrived + late
-    )
-    begun = (status[unit] == ENDED) & (moved.sent < now) & (sends.destination < w)
-    # An output that was made elsewhere than planned was not sent from where it was planned.
-    begun &= (told.known[unit] == 0) | (planned.worker[unit] == told.worker[unit])
-    alive = np.append(told.alive, np.zeros(len(planned.worker_names) - w, dtype=np.bool_))
-    begun &= (moved.arrived <= now) | alive[sends.source]
-    return moved.chosen(begun)
-
-
-def _without_crowding(basis: Basis, told: Told, status: Ints, sends: Sends, now: float) -> Sends:
-    """The transfers without encodings that can still not be going on, since something is late:
-    where a worker has not enough threads for what runs and is encoded there, they have to wait."""
-    p = basis.problem
-    encoding = np.flatnonzero(sends.encoded > now)
-    if not len(encoding):
-        return sends
-    taken = np.zeros(len(told.alive))
-    running = np.flatnonzero((status == RUNNING) & (told.worker < len(taken)))
-    np.add.at(taken, told.worker[running], p.threads[told.mode[running]])
-    np.add.at(taken, sends.source[encoding], 1.0)
-    crowded = taken[sends.source[encoding]] > p.worker_threads[sends.source[encoding]]
-    kept = np.ones(len(sends.unit), dtype=np.bool_)
-    kept[encoding[crowded]] = False
-    return sends.chosen(kept)
-
-
-def _later(planned: Planned, rest: Rest) -> Sends:
-    """The planned transfers that have not begun and whose ends are still where they were."""
-    sends, w = planned.sends, len(rest.alive)
-    place = np.where(rest.status == WAITING, planned.worker, rest.home)
-    fine = (sends.destination < w) & (place[sends.unit] == sends.source) & (sends.source < w)
-    fine[fine] = rest.alive[sends.destination[fine]]
-    fine[fine] = ~(rest.present[sends.unit[fine], sends.destination[fine]] < np.inf)
-    return sends.chosen(fine)
-
-
-def _still_there(sends: Sends, rest: Rest) -> Sends:
-    """The transfers whose output is still made and whose destination still has it."""
-    present = rest.present[sends.unit, sends.destination]
-    kept = (rest.status[sends.unit] == ENDED) & (present < np.inf)
-    # An event has shown that it was there before.
-    kept &= (sends.arrived <= rest.now) | (present >= sends.arrived)
-    if kept.all():
-        return sends
-    return sends.chosen(kept)
 
 
 def _pieces(planned: Planned, told: Told, now: float) -> tuple[Floats, Floats, Floats]:

@@ -53,10 +53,10 @@ def replan(
         forgets: workers drop an output once all of its consumers have ended (as Dask's do), so that
             it has to be made again if one of these has to run again.
 
+    What cannot run as things are is left out of the schedule, and named in `Replan.blocked`.
+
     Raises:
         InvalidInput: for events that cannot be, or for a schedule of another instance.
-        InfeasibleInstance: if a task that is left can run on no worker that is left.
-        PlanningFailed: if no way was found to fit the rest into the memory of the workers.
     """
     return Repairer(instance, schedule, wanted=wanted, forgets=forgets).replan(
         now, events, budget=budget

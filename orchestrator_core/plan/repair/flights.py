@@ -1,0 +1,65 @@
+"""Which of the planned transfers have begun, and which may still begin (stage 3, repair)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.plan.repair.basis import Basis
+from orchestrator_core.plan.repair.planned import Planned
+from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Rest, Sends
+from orchestrator_core.plan.repair.told import Told
+
+
+def begun_sends(planned: Planned, told: Told, now: float, status: Ints) -> Sends:
+    """The planned transfers that have begun, no sooner than their output was made."""
+    sends, w = planned.sends, len(told.alive)
+    unit = sends.unit
+    late = np.maximum(0.0, told.end[unit] - sends.sent)
+    moved = sends._replace(
+        sent=sends.sent + late, encoded=sends.encoded + late, arrived=sends.arrived + late
+    )
+    begun = (status[unit] == ENDED) & (moved.sent < now) & (sends.destination < w)
+    # An output that was made elsewhere than planned was not sent from where it was planned.
+    begun &= (told.known[unit] == 0) | (planned.worker[unit] == told.worker[unit])
+    alive = np.append(told.alive, np.zeros(len(planned.worker_names) - w, dtype=np.bool_))
+    begun &= (moved.arrived <= now) | alive[sends.source]
+    return moved.chosen(begun)
+
+
+def without_crowding(basis: Basis, told: Told, status: Ints, sends: Sends, now: float) -> Sends:
+    """The transfers without encodings that can still not be going on, since something is late:
+    where a worker has not enough threads for what runs and is encoded there, they have to wait."""
+    p = basis.problem
+    encoding = np.flatnonzero(sends.encoded > now)
+    if not len(encoding):
+        return sends
+    taken = np.zeros(len(told.alive))
+    running = np.flatnonzero((status == RUNNING) & (told.worker < len(taken)))
+    np.add.at(taken, told.worker[running], p.threads[told.mode[running]])
+    np.add.at(taken, sends.source[encoding], 1.0)
+    crowded = taken[sends.source[encoding]] > p.worker_threads[sends.source[encoding]]
+    kept = np.ones(len(sends.unit), dtype=np.bool_)
+    kept[encoding[crowded]] = False
+    return sends.chosen(kept)
+
+
+def later_sends(planned: Planned, rest: Rest) -> Sends:
+    """The planned transfers that have not begun and whose ends are still where they were."""
+    sends, w = planned.sends, len(rest.alive)
+    place = np.where(rest.status == WAITING, planned.worker, rest.home)
+    fine = (sends.destination < w) & (place[sends.unit] == sends.source) & (sends.source < w)
+    fine[fine] = rest.alive[sends.destination[fine]]
+    fine[fine] = ~(rest.present[sends.unit[fine], sends.destination[fine]] < np.inf)
+    return sends.chosen(fine)
+
+
+def still_there(sends: Sends, rest: Rest) -> Sends:
+    """The transfers whose output is still made and whose destination still has it."""
+    present = rest.present[sends.unit, sends.destination]
+    kept = (rest.status[sends.unit] == ENDED) & (present < np.inf)
+    # An event has shown that it was there before.
+    kept &= (sends.arrived <= rest.now) | (present >= sends.arrived)
+    if kept.all():
+        return sends
+    return sends.chosen(kept)

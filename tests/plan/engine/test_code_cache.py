@@ -1,0 +1,104 @@
+"""Machine code is kept for the source that it was made from, and nobody else's is moved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from numba import config
+
+from orchestrator_core.plan.engine import code_cache
+
+KERNELS = """
+from orchestrator_core.plan.engine.compiled import compiled
+from orchestrator_core.plan.deep import helper
+"""
+
+
+def package(root: Path) -> Path:
+    """Kernels, what they import, and a file that has nothing to do with them."""
+    (root / "engine").mkdir(parents=True)
+    (root / "engine" / "kernels.py").write_text(KERNELS)
+    (root / "deep.py").write_text("def helper(): return 1\n")
+    (root / "apart.py").write_text("x = 1\n")
+    return root
+
+
+def key(plan: Path, module: str) -> str:
+    return code_cache._hash(code_cache.closure(code_cache.texts_of(plan), [module]))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of its own for machine code."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "mine"))
+    code_cache.folder.cache_clear()
+    code_cache.folder_of.cache_clear()
+    yield tmp_path / "mine"
+    code_cache.folder.cache_clear()
+    code_cache.folder_of.cache_clear()
+
+
+def test_the_key_is_the_source_of_a_module_and_of_what_it_imports(tmp_path: Path) -> None:
+    plan = package(tmp_path / "plan")
+    assert sorted(code_cache.closure(code_cache.texts_of(plan), ["engine.kernels"])) == [
+        "deep",
+        "engine.kernels",
+    ]
+    before = key(plan, "engine.kernels")
+    (plan / "apart.py").write_text("x = 2\n")
+    assert key(plan, "engine.kernels") == before
+    (plan / "deep.py").write_text("def helper(): return 2\n")
+    assert key(plan, "engine.kernels") != before
+
+
+def test_the_key_does_not_depend_on_where_the_package_is(tmp_path: Path) -> None:
+    here, there = package(tmp_path / "a"), package(tmp_path / "b")
+    assert key(here, "engine.kernels") == key(there, "engine.kernels")
+
+
+def test_modules_that_import_each_other_are_no_riddle(tmp_path: Path) -> None:
+    plan = package(tmp_path / "plan")
+    (plan / "deep.py").write_text("from orchestrator_core.plan.engine.kernels import x\n")
+    assert key(plan, "deep") == key(plan, "engine.kernels")
+
+
+def test_what_is_compiled_into_a_kernel_is_in_its_key() -> None:
+    found = code_cache.closure(code_cache._texts(), ["search.lane_anneal"])
+    assert {"engine.expand", "search.lane_decode"} <= set(found)
+    assert "portfolio" not in found
+
+
+def test_it_is_below_the_folder_that_the_user_has_chosen(place: Path) -> None:
+    folder = code_cache.folder_of("orchestrator_core.plan.engine.lanes")
+    assert folder is not None
+    assert folder.parent == place / "orchestrator"
+    assert folder.name.startswith("engine.lanes-")
+
+
+def test_only_what_is_decorated_meanwhile_goes_there(place: Path) -> None:
+    with code_cache.kept_apart("orchestrator_core.plan.engine.lanes"):
+        assert "engine.lanes" in config.CACHE_DIR
+    assert str(place) == config.CACHE_DIR
+
+
+def test_other_packages_code_stays_where_it_was(place: Path) -> None:
+    with code_cache.kept_apart("somebody.elses.module"):
+        assert str(place) == config.CACHE_DIR
+
+
+def test_numba_decides_where_nothing_can_be_written(place: Path) -> None:
+    place.write_text("a file, not a folder")
+    assert code_cache.folder() is None
+    with code_cache.kept_apart("orchestrator_core.plan.engine.lanes"):
+        assert str(place) == config.CACHE_DIR
+
+
+def test_folders_that_nobody_uses_any_more_go(tmp_path: Path) -> None:
+    for name in ("old", "young"):
+        (tmp_path / name).mkdir()
+    os.utime(tmp_path / "old", (1e9, 1e9))
+    code_cache.drop_old(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["young"]

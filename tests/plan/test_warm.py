@@ -1,0 +1,158 @@
+"""A machine without compiled code: what a plan does there, and how the code gets there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from numba.core import event
+
+from orchestrator_core.errors import InfeasibleInstance
+from orchestrator_core.plan import warm, warm_parts
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.engine import code_cache
+from orchestrator_core.plan.engine.compiled import compiled, not_compiling
+from orchestrator_core.plan.engine.ranks import upward_rank
+from orchestrator_core.plan.lane import Lane
+from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
+from orchestrator_core.plan.planner import Brief
+from orchestrator_core.plan.portfolio import plan, registered
+from orchestrator_core.plan.schedule import Schedule
+from tests.plan.papers import topcuoglu
+from tests.plan.tiny import tiny_instance, tiny_instances
+
+HEFT = LIST_PLANNERS[0]
+
+
+def heft(instance) -> Schedule | None:
+    return next(iter(HEFT.plan(Brief(instance)))).schedule
+
+
+@compiled
+def never_met(x: float) -> float:
+    return 2.0 * x
+
+
+@pytest.fixture
+def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A machine on which no part is there; the names of the parts that were run."""
+    ran: list[str] = []
+    monkeypatch.delenv(warm.WAIT, raising=False)
+    monkeypatch.setattr(code_cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(warm, "_there", set())
+    monkeypatch.setattr(warm, "start_in_background", lambda: ran.append("background"))
+    runs = {name: lambda name=name: ran.append(name) for name in warm.PARTS}
+    monkeypatch.setattr(warm_parts, "RUNS", runs)
+    warm._load.cache_clear()
+    warm._load_compiler.cache_clear()
+    yield ran
+    warm._load.cache_clear()
+    warm._load_compiler.cache_clear()
+
+
+def test_every_part_can_be_run() -> None:
+    assert set(warm_parts.RUNS) == set(warm.PARTS)
+
+
+def test_every_planner_that_works_in_the_callers_process_has_a_part() -> None:
+    for planner in registered():
+        expected = planner.lane in (Lane.LIST, Lane.SEARCH)
+        assert (warm.part_of(planner) in warm.PARTS) == expected, planner.name
+
+
+def test_it_is_warm_once_every_part_was_run(cold: list[str]) -> None:
+    assert not warm.is_warm()
+    warm.compile_all()
+    assert cold == list(warm.PARTS)
+    assert warm.is_warm()
+
+
+def test_what_was_compiled_before_a_crash_counts(cold: list[str], monkeypatch) -> None:
+    def crash() -> None:
+        raise MemoryError
+
+    monkeypatch.setitem(warm_parts.RUNS, "bounds", crash)
+    with pytest.raises(MemoryError):
+        warm.compile_all()
+    before = warm.PARTS[: warm.PARTS.index("bounds")]
+    assert warm.cold_parts() == set(warm.PARTS) - set(before)
+
+
+def test_only_one_process_compiles(cold: list[str]) -> None:
+    with warm._alone(wait=True) as first, warm._alone(wait=False) as second:
+        assert first
+        assert not second
+    with warm._alone(wait=False) as third:
+        assert third
+
+
+def test_a_plan_on_a_cold_machine_is_hefts(cold: list[str]) -> None:
+    result = plan(topcuoglu(), Budget(seconds=0.3))
+    assert result.makespan == 80.0
+    notes = {attempt.planner: attempt.note for attempt in result.attempts}
+    assert notes["local-search"] == notes["peft"] == warm.NOT_YET
+    assert "background" in cold
+
+
+def test_what_is_there_is_loaded_once_and_asked(cold: list[str]) -> None:
+    warm.compile_all()
+    cold.clear()
+    assert warm.load() == warm.load() == frozenset()
+    assert cold == list(warm.IN_THIS_PROCESS)
+
+
+def test_who_names_a_planner_waits_for_it(cold: list[str]) -> None:
+    assert plan(topcuoglu(), Budget(seconds=0.3), ["peft"]).planner == "peft"
+    assert cold == []
+
+
+def test_where_steps_are_counted_every_planner_is_asked(cold: list[str]) -> None:
+    result = plan(topcuoglu(), Budget(iterations=20))
+    assert warm.NOT_YET not in {attempt.note for attempt in result.attempts}
+
+
+def test_interpreted_and_compiled_code_give_the_same_schedules() -> None:
+    original = upward_rank.overloads
+    for _, instance in tiny_instances(range(12)):
+        compiled_one = heft(instance)
+        with not_compiling():
+            assert heft(instance) == compiled_one
+    assert original is upward_rank.overloads
+
+
+def test_nothing_is_compiled_where_there_is_no_time_for_it() -> None:
+    with not_compiling():
+        assert never_met(4.0) == 8.0
+        assert not never_met.overloads
+    assert never_met(4.0) == 8.0
+    assert len(never_met.overloads) == 1
+
+
+class _Compiled(event.Listener):
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def on_start(self, what: event.Event) -> None:
+        self.names.append(what.data["dispatcher"].py_func.__qualname__)
+
+    def on_end(self, what: event.Event) -> None:
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_after_the_parts_no_plan_compiles_anything() -> None:
+    for name in warm.IN_THIS_PROCESS:
+        warm_parts.RUNS[name]()
+    listener = _Compiled()
+    with event.install_listener("numba:compile", listener):
+        for seed in range(40):
+            try:
+                instance = tiny_instance(seed)
+            except InfeasibleInstance:
+                continue
+            for planner in registered():
+                if planner.lane in (Lane.LIST, Lane.SEARCH) and not planner.unsupported(instance):
+                    for _ in planner.plan(Brief(instance, Budget(iterations=30))):
+                        pass
+    assert listener.names == []
