@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+# Plans wait for code that has to be compiled first, so that they are the same on a new machine.
+os.environ.setdefault("ORCHESTRATOR_COMPILE", "wait")
 
 settings.register_profile(
     "orchestrator",
@@ -13,3 +19,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("orchestrator")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """The whole suite compiles the planner ahead, so that no single test's time counts it."""
+    if session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        from orchestrator_core.plan.warm import compile_all, is_warm
+
+        if not is_warm():
+            compile_all()

@@ -65,15 +65,17 @@ def plan(
     its top level runs, the flow does not); tasks and durations are those of its earlier runs.
     """
     from orchestrator_core.cli import plan_view
-    from orchestrator_core.cli.console import working
+    from orchestrator_core.cli.console import remark, working
     from orchestrator_core.cli.dry_run import Effort, dry_run
     from orchestrator_core.cli.report_file import check_writable, write_report
     from orchestrator_core.cli.target import is_flow, read_file
+    from orchestrator_core.plan.warm import compile_once
 
     machines = _machines(workers, cluster, latency, bandwidth)
     effort = Effort(seconds, seed, tuple(planner or ()))
     if output is not None:
         check_writable(output, force)
+    compile_once(remark)
     with working(f"planning {Path(target).name}"):
         dry = dry_run(is_flow(target) or read_file(target), machines, effort, store)
         report = None if output is None else write_report(dry.run, output)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from fractions import Fraction
 from functools import cached_property
 
@@ -43,7 +44,7 @@ class Board:
     Attributes:
         incumbent: the best valid schedule, or None. value: what it is worth. planner: whose it is.
         bound: the best proven bound on the first criterion of the objective; infinity where it is
-            proven that there is no schedule.
+            proven that there is no schedule. bound_after: seconds until it was proven.
         seeds: other schedules to search from.
         attempts: what each planner did, by name, in the order in which they spoke first.
         unsupported: names of those that could not take the instance.
@@ -56,6 +57,7 @@ class Board:
         self.value: Value | None = None
         self.planner = ""
         self.bound = Bound(0.0, "")
+        self.began, self.bound_after = time.monotonic(), 0.0
         self.seeds: tuple[Schedule, ...] = ()
         self.attempts: dict[str, Attempt] = {}
         self.unsupported: list[str] = []
@@ -131,6 +133,8 @@ class Board:
             schedule=self.incumbent,
             lower_bound=self.bound.seconds,
             bound_method=self.bound.method,
+            bound_seconds=self.bound_after,
+            certificate=self.bound.certificate,
             planner=self.planner,
             reason="",
             seconds=seconds,
@@ -162,6 +166,7 @@ class Board:
         if bound.seconds > best * (1 + ROUNDING):
             return f"its bound of {bound.seconds:g} exceeds a schedule of {best:g}"
         self.bound = dataclasses.replace(bound, seconds=min(bound.seconds, best))
+        self.bound_after = time.monotonic() - self.began
         return ""
 
     @cached_property

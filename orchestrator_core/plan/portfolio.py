@@ -9,23 +9,25 @@ and passed by.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput, UnsupportedInstance
+from orchestrator_core.plan import warm
 from orchestrator_core.plan.board import Board
-from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.crew import pool
+from orchestrator_core.plan.engine.compiled import not_compiling
+from orchestrator_core.plan.first_bound import first_bound
 from orchestrator_core.plan.guard import guarded
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.objective import MAKESPAN, Objective
-from orchestrator_core.plan.objectives.bounds import value_bound
 from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
 from orchestrator_core.plan.objectives.search import ObjectiveSearch
-from orchestrator_core.plan.phases import fit, phases
+from orchestrator_core.plan.phases import fit, phases, search_share
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reduce.coarse_search import CoarseSearch
 from orchestrator_core.plan.result import PlanResult
@@ -38,7 +40,7 @@ SECONDS_PER_CHOICE = 5e-8
 """A list planner's time for each task and worker, for the question whether it fits in a budget."""
 
 FREE = 0.005
-"""A list planner that takes less than these seconds always runs."""
+"""List planners that are through in less than these seconds always run."""
 
 TO_START = 0.5
 """With fewer seconds left, no helper is started; one that is kept from an earlier plan is asked."""
@@ -65,7 +67,8 @@ def plan(
     """The best schedule that the planners find within the budget, and how good it is at least.
 
     The cheapest planners always run, whatever the budget. With `budget.iterations`, the same
-    instance, seed and iterations give the same schedule.
+    instance, seed and iterations give the same schedule. The first plan of a process loads compiled
+    code before its budget begins, about two seconds; see `warm` for machines that lack it.
 
     Args:
         planners: names of those to ask; None for all.
@@ -81,18 +84,22 @@ def plan(
     if len(instance.graph) == 0:
         return _nothing(instance)
     board = Board(instance, budget or Budget(), Objective.of(objective))
-    return _Planning(board, hint).ask(chosen)
+    waits = planners is not None or board.budget.iterations is not None
+    cold = frozenset[str]() if waits else warm.load()
+    with not_compiling() if cold else contextlib.nullcontext():
+        return _Planning(board, hint, cold).ask(chosen)
 
 
 def registered() -> tuple[Planner, ...]:
     """All planners, in the order in which they are asked."""
+    from orchestrator_core.plan.bounds.ladder import Ladder
     from orchestrator_core.plan.cpsat.objective_planner import ObjectiveCpSat
     from orchestrator_core.plan.cpsat.planner import CpSatPlanner
     from orchestrator_core.plan.cpsat.sub_dags import SubDagPlanner
     from orchestrator_core.plan.cpsat.windows.planner import Windows
 
     searches = (CoarseSearch(), LocalSearch(), GeneralSearch(), ObjectiveSearch())
-    solvers = (CpSatPlanner(), Windows(), SubDagPlanner(), ObjectiveCpSat())
+    solvers = (Ladder(), CpSatPlanner(), Windows(), SubDagPlanner(), ObjectiveCpSat())
     return (*LIST_PLANNERS, *OBJECTIVE_PLANNERS, *searches, *solvers)
 
 
@@ -117,7 +124,8 @@ def _nothing(instance: Instance) -> PlanResult:
 class _Planning:
     """One plan in the making: lane after lane, until the board is good enough."""
 
-    def __init__(self, board: Board, hint: Schedule | None) -> None:
+    def __init__(self, board: Board, hint: Schedule | None, cold: Set[str]) -> None:
+        self.cold = cold
         self.board, self.began = board, time.monotonic()
         self.until = self.began + board.budget.seconds
         self.by_steps = board.budget.iterations is not None
@@ -150,7 +158,15 @@ class _Planning:
         why = planner.unsupported(self.board.instance, self.board.objective)
         if why is not None:
             self.board.refuse(planner.name, why)
+        elif not self._has_code(planner):
+            self.board.note(planner.name, warm.NOT_YET)
+            return False
         return why is None
+
+    def _has_code(self, planner: Planner) -> bool:
+        """Is it compiled? A list planner can do without, until there is a schedule."""
+        first = planner.lane is Lane.LIST and self.board.incumbent is None
+        return first or warm.part_of(planner) not in self.cold
 
     def _list(self, planner: Planner) -> None:
         """If there is something to gain and time for it; until there is a schedule, in any case."""
@@ -162,8 +178,10 @@ class _Planning:
             return
         search(board, [planner], self.until, None)
         if not board.bound.method:
-            bound = value_bound(board.instance, board.objective)
-            board.prove(Bound(bound.value, bound.method))
+            left = None if self.by_steps else self._left()
+            if "bounds" in self.cold:
+                left = 0.0
+            board.prove(first_bound(board.instance, board.objective, left))
 
     def _affords(self, planner: Planner) -> bool:
         if self.board.incumbent is None or self.by_steps:
@@ -171,7 +189,8 @@ class _Planning:
         work = planner.work if isinstance(planner, ListPlanner) else 1.0
         instance = self.board.instance
         choices = instance.graph.n_instances * len(instance.cluster)
-        return choices * SECONDS_PER_CHOICE * work <= max(self._left(), FREE)
+        spent = time.monotonic() - self.began
+        return choices * SECONDS_PER_CHOICE * work <= max(self._left(), FREE - spent)
 
     def _apart(self, planner: Planner) -> None:
         """To its end, or until it counts as hanging."""
@@ -204,8 +223,9 @@ class _Planning:
                 self._not_tried(planner)
             return
         aside = self._aside(helpers)
+        share = search_share(self.board.instance, helpers) if aside is not None else 1.0
         try:
-            search(self.board, searches, self.until, aside)
+            search(self.board, searches, self.until - (1 - share) * self._left(), aside)
             if aside is not None:
                 aside.wait(self.until)
         finally:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from orchestrator_core.plan.schedule import Schedule
+
+if TYPE_CHECKING:
+    from orchestrator_core.plan.bounds.certificate import Certificate
 
 OPTIMALITY_TOLERANCE = 1e-6
 """A schedule counts as optimal when its gap is at most this: what rounding to ticks can cost."""
@@ -44,6 +48,10 @@ class PlanResult:
         lower_bound: no schedule of the instance is worth less under the first criterion of the
             objective; seconds for the makespan.
         bound_method: how the bound was proven, such as ``critical path`` or ``CP-SAT``.
+        bound_seconds: wall seconds of planning until it was proven.
+        certificate: why no schedule is shorter, for `check_certificate.verify`; None where the
+            method has none to give (CP-SAT). Where all times are whole ticks, `lower_bound` is what
+            it proves, rounded up to the next tick.
         planner: who made the schedule.
         reason: one sentence on why this planner's schedule, and why not better.
         seconds: wall seconds of planning.
@@ -61,6 +69,8 @@ class PlanResult:
     attempts: tuple[Attempt, ...] = ()
     objective: str = "makespan"
     values: tuple[float, ...] = ()
+    bound_seconds: float = 0.0
+    certificate: Certificate | None = None
 
     @property
     def value(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from orchestrator_core.errors import InvalidFormat
+from orchestrator_core.plan.bounds.certificate import Certificate
 from orchestrator_core.plan.result import Attempt, PlanResult
 from orchestrator_core.plan.schedule_wire import (
     ScheduleWire,
@@ -29,6 +30,8 @@ class PlanResultWire(msgspec.Struct, forbid_unknown_fields=True):
     attempts: list[AttemptWire]
     objective: str
     values: tuple[float, ...] = ()
+    bound_seconds: float = 0.0
+    certificate: Certificate | None = None
 
 
 def encode_result(result: PlanResult) -> bytes:
@@ -44,6 +47,8 @@ def encode_result(result: PlanResult) -> bytes:
             attempts=[(a.planner, a.makespan, a.seconds, a.note) for a in result.attempts],
             objective=result.objective,
             values=result.values,
+            bound_seconds=result.bound_seconds,
+            certificate=result.certificate,
         )
     )
 
@@ -65,4 +70,6 @@ def decode_result(text: str | bytes) -> PlanResult:
         attempts=tuple(Attempt(*attempt) for attempt in wire.attempts),
         objective=wire.objective,
         values=wire.values,
+        bound_seconds=wire.bound_seconds,
+        certificate=wire.certificate,
     )

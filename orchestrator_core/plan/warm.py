@@ -1,30 +1,226 @@
-"""warm_up: load, or compile, all compiled code, so that the first plan does not wait for it."""
+"""Compiled code ahead of time: what a machine has, and how it gets the rest (stage 3).
+
+Compiling everything that plans takes a machine about two minutes, once; loading it takes a process
+about two seconds. `warm_up` does both and waits. A plan that meets a machine without the code does
+not wait: a process in the background compiles it, part after part, while the planner asks only
+those whose part is there, and interprets the one that it cannot do without.
+"""
 
 from __future__ import annotations
 
-from orchestrator_core.costs.instance import Instance
+import contextlib
+import functools
+import hashlib
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator_core.plan.lane import Lane
+
+if TYPE_CHECKING:
+    from orchestrator_core.plan.planner import Planner
+
+WAIT = "ORCHESTRATOR_COMPILE"
+"""Environment variable; ``wait`` lets plans wait for what has to be compiled first."""
+
+NOT_YET = "was not tried: its code is being compiled, once on this machine"
+"""What is said of a planner whose part is not there."""
+
+FIRST = "heft"
+"""The part that every plan begins with."""
+
+IN_THIS_PROCESS = (FIRST, "lists", "bounds", "local-search", "local-search-general", "coarsen")
+"""Parts that a plan for the makespan may need in the caller's process."""
+
+PARTS = (*IN_THIS_PROCESS, "repair", "objectives", "solvers")
+"""What is compiled, in this order; searches under the names of their planners."""
+
+_started: list[subprocess.Popen[bytes]] = []
 
 
 def warm_up() -> None:
-    """Run every kernel once on a tiny instance; seconds on a new machine, then a fraction of one.
+    """Load, or compile, all compiled code, and start the helper's process; waits until it is done.
 
     To be called outside of event loops; any thread will do, since compiled code lets others run.
     """
-    from orchestrator_core.plan.bounds import lower_bound
-    from orchestrator_core.plan.budget import Budget
-    from orchestrator_core.plan.engine.decoder import Choice, decode
-    from orchestrator_core.plan.engine.expand import expand
-    from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
-    from orchestrator_core.plan.lists.orders import heft
-    from orchestrator_core.plan.planner import Brief
-    from orchestrator_core.plan.search.local_search import LocalSearch
+    from orchestrator_core.plan.crew import pool
 
-    instance = Instance.from_arrays([[1.0, 2.0], [2.0, 1.0]], [(0, 1, 1.0)], deadline=100.0)
-    for planner in LIST_PLANNERS:
-        schedule = next(planner.plan(Brief(instance))).schedule
-    lower_bound(instance)
-    brief = Brief(instance, Budget(iterations=1), incumbent=schedule)
-    for _ in LocalSearch().plan(brief):
+    compile_all()
+    pool.start()
+
+
+def compile_once(say: Callable[[str], None]) -> None:
+    """`warm_up` where something has to be compiled first; `say` is told so before."""
+    if os.environ.get(WAIT) != "wait" and _folder() is not None and not is_warm():
+        say("compiling the planner, once on this machine: about two minutes")
+        warm_up()
+
+
+def compile_all() -> None:
+    """Run every part once, the first one first; only one process of this machine at a time."""
+    with _alone(wait=True):
+        for name in PARTS:
+            _runs()[name]()
+            _mark(name)
+
+
+def is_warm() -> bool:
+    """Is all compiled code on this machine's disk? Reads no more than the names of a few files."""
+    return not cold_parts()
+
+
+def cold_parts() -> frozenset[str]:
+    """The parts that are not on this machine's disk."""
+    return frozenset(name for name in PARTS if not _is_there(name))
+
+
+def load() -> frozenset[str]:
+    """Load what is there, once in a process, so that no budget pays for it. What is not there is
+    compiled in the background from now on; returned are the parts to do without meanwhile.
+
+    With ``ORCHESTRATOR_COMPILE=wait``, and where no place on disk can be written, nothing is loaded
+    ahead, and what is missing is waited for.
+    """
+    if os.environ.get(WAIT) == "wait" or _folder() is None:
+        return frozenset()
+    cold = cold_parts()
+    if cold:
+        start_in_background()
+    for name in IN_THIS_PROCESS:
+        if name not in cold:
+            _load(name)
+    if FIRST in cold:
+        _load_compiler()
+    return cold
+
+
+def part_of(planner: Planner) -> str:
+    """The part that a planner needs; empty if none in this process."""
+    if planner.lane is Lane.LIST:
+        return FIRST if planner.name == FIRST else "lists"
+    if planner.lane is Lane.SEARCH:
+        return planner.name if planner.name in PARTS else "objectives"
+    return ""
+
+
+def start_in_background() -> None:
+    """A process that compiles what is missing, if there is none, and outlives this one if need
+    be."""
+    if _started:
+        return  # once in a process, so that one that fails is not started by every plan
+    with _alone(wait=False) as free:
+        if not free:
+            return
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    with contextlib.suppress(OSError):
+        _started.append(
+            subprocess.Popen(
+                [sys.executable, "-P", "-m", "orchestrator_core.plan.warm"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+                start_new_session=True,
+            )
+        )
+
+
+@functools.cache
+def _load_compiler() -> None:
+    """It takes a second to tell the types of arguments, even if nothing is compiled then."""
+    from orchestrator_core.plan.engine.compiled import not_compiling
+
+    with not_compiling():
+        _runs()[FIRST]()
+
+
+@functools.cache
+def _load(name: str) -> None:
+    _runs()[name]()
+
+
+def _runs() -> dict[str, Callable[[], None]]:
+    """By name, since it knows everything that plans, which must not know it in turn."""
+    parts = importlib.import_module("orchestrator_core.plan.warm_parts")
+    return dict(parts.RUNS)
+
+
+def _folder() -> Path | None:
+    from orchestrator_core.plan.engine import code_cache
+
+    return code_cache.folder()
+
+
+@functools.cache
+def _stamp() -> str:
+    """Machine code is good for one kind of processor, and one version of the compiler."""
+    import numba
+
+    processor = importlib.import_module("llvmlite.binding").get_host_cpu_name()  # has no types
+    kind = f"{numba.__version__} {processor}"
+    return hashlib.sha256(kind.encode()).hexdigest()[:8]
+
+
+def _marker(name: str) -> Path | None:
+    folder = _folder()
+    return None if folder is None else folder / f"has-{name}-{_stamp()}"
+
+
+_there: set[str] = set()
+
+
+def _is_there(name: str) -> bool:
+    """Once there, always there: asked of the disk until then."""
+    if name not in _there:
+        marker = _marker(name)
+        if marker is None or not marker.exists():
+            return False
+        _there.add(name)
+    return True
+
+
+def _mark(name: str) -> None:
+    marker = _marker(name)
+    if marker is not None:
+        with contextlib.suppress(OSError):
+            marker.touch()
+
+
+@contextlib.contextmanager
+def _alone(*, wait: bool) -> Iterator[bool]:
+    """Is no other process compiling? With `wait`, once none is. Always yes without such locks."""
+    folder = _folder()
+    with contextlib.ExitStack() as opened:
+        try:
+            import fcntl
+
+            if folder is None:
+                raise OSError
+            lock = opened.enter_context(open(folder / "lock", "a"))
+        except (ImportError, OSError):
+            yield True
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+def _main() -> None:
+    """In the background: what is missing, at the lowest priority."""
+    with contextlib.suppress(AttributeError, OSError):
+        os.nice(10)
+    with _alone(wait=False) as free:
         pass
-    problem = expand(instance)
-    decode(problem, Choice(next(heft(problem)).order), general=True)
+    if free:
+        compile_all()
+
+
+if __name__ == "__main__":
+    _main()

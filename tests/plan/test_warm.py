@@ -106,6 +106,7 @@ def test_who_names_a_planner_waits_for_it(cold: list[str]) -> None:
     assert cold == []
 
 
+@pytest.mark.timeout(600)
 def test_where_steps_are_counted_every_planner_is_asked(cold: list[str]) -> None:
     result = plan(topcuoglu(), Budget(iterations=20))
     assert warm.NOT_YET not in {attempt.note for attempt in result.attempts}

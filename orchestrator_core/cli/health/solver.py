@@ -36,7 +36,8 @@ def check_compiled_cache() -> Check:
 
     given = os.environ.get("NUMBA_CACHE_DIR")
     beside = Path(budget.__file__).parent / "__pycache__"
-    places = [Path(given)] if given else [beside, user_cache_path("numba")]
+    ours = user_cache_path("orchestrator", appauthor=False)
+    places = [Path(given)] if given else [ours, beside, user_cache_path("numba")]
     for place in places:
         if _may_write(place):
             return good("compiled code", f"is kept in {place}")

@@ -2,8 +2,7 @@
 
 Three relaxations, of which the largest counts: paths with transfers but without limits on workers;
 the work that workers must share, as a linear program; and the work in windows between the earliest
-start and the latest end of the tasks. A bound from a linear program is taken from its multipliers
-by summation, so that a solver's tolerance never makes it exceed the optimum.
+start and the latest end of the tasks. These are the cheap rungs; `ladder.py` goes on.
 """
 
 from __future__ import annotations
@@ -14,23 +13,33 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
-from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.plan.bounds.area import area_bound
-from orchestrator_core.plan.bounds.paths import heads
-from orchestrator_core.plan.engine.expand import Problem, expand, frozen
-from orchestrator_core.plan.engine.modes import best_seconds, over_modes
+from orchestrator_core.plan.bounds.area import work_by_sample
+from orchestrator_core.plan.bounds.branching import Leaf, settle
+from orchestrator_core.plan.bounds.certificate import Certificate
+from orchestrator_core.plan.bounds.relaxation import Relaxation
+from orchestrator_core.plan.bounds.state import initial, tightened
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 
 PATH_WORK = 20_000_000
 """Most edges x workers^2 for which paths count transfers; beyond, transfers are free."""
 
+LP_SIZE = 80_000
+"""Most tasks x workers for the linear program; beyond, it is solved for a sample."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A proven lower bound on the makespan, in seconds, and how it was proven."""
+    """A proven lower bound on the makespan, in seconds, and how it was proven.
+
+    Attributes:
+        certificate: why it holds; None where the argument is not kept.
+    """
 
     seconds: float
     method: str
+    certificate: Certificate | None = None
 
 
 def lower_bound(instance: Instance) -> Bound:
@@ -41,72 +50,31 @@ def lower_bound(instance: Instance) -> Bound:
         return Bound(float(instance.best_seconds.max(initial=0.0)), "longest task")
     if problem.n_tasks == 0:
         return Bound(0.0, "no tasks")
-    head, tail, paths = _paths(problem)
-    area = area_bound(problem, head, tail, paths.seconds)
-    if area.seconds > paths.seconds:
-        return Bound(area.seconds, area.method)
+    size = problem.n_tasks * problem.n_workers
+    if size <= LP_SIZE and len(problem.in_task) * problem.n_workers**2 <= PATH_WORK:
+        return _windows(problem)
+    work, paths = work_by_sample(problem), _paths(problem)
+    if work > paths.seconds:
+        return Bound(work, "total work (linear program of a sample)")
     return paths
 
 
-def _paths(problem: Problem) -> tuple[Floats, Floats, Bound]:
-    """(heads, tails, the longest path); heads and tails are (n, w), or (n, 1) for any worker."""
-    seconds = best_seconds(problem)
-    w = problem.n_workers
-    if len(problem.in_task) * w * w <= PATH_WORK:
-        head, tail = _heads(problem, seconds), _tails(problem, seconds)
-        through = (head + seconds + tail).min(axis=1)
-        name = "critical path with transfers"
-    else:
-        shortest = seconds.min(axis=1)
-        head = downward_rank(problem, shortest, 0.0, 0.0)[:, None]
-        from_start = upward_rank(problem, shortest, 0.0, 0.0)
-        tail = (from_start - shortest)[:, None]
-        through = head[:, 0] + from_start
-        name = "critical path"
-    return head, tail, Bound(_down(float(through.max())), name)
+def _windows(problem: Problem) -> Bound:
+    """Paths with transfers, then what the window program adds."""
+    relaxation = Relaxation.of(problem)
+    leaf = Leaf(0.0, tightened(relaxation, initial(relaxation, np.inf)))
+    settle(relaxation, leaf, accuracy=1e-7)
+    method = "critical path with transfers"
+    if leaf.sums:
+        inner = any(span.any() for span in leaf.sums[-1].span)
+        name = "work in windows" if inner else "total work"
+        method = f"{name} (linear program)"
+    return Bound(leaf.value, method, Certificate(leaf.value, None, leaf.as_case()))
 
 
-def _heads(problem: Problem, seconds: Floats) -> Floats:
-    return heads(
-        problem.topological,
-        problem.in_ptr,
-        problem.in_task,
-        problem.in_bytes,
-        problem.output_bytes,
-        problem.release,
-        seconds,
-        _work(problem),
-        problem.latency,
-        problem.per_byte,
-        problem.encode,
-    )
-
-
-def _tails(problem: Problem, seconds: Floats) -> Floats:
-    """Heads of the reversed graph. There the consumer's output is not what is encoded, so that
-    encoding is counted with the bytes of the edge, of which the output is never less."""
-    nothing = frozen(np.zeros(problem.n_tasks))
-    return heads(
-        frozen(problem.topological[::-1]),
-        problem.out_ptr,
-        problem.out_task,
-        problem.out_bytes,
-        nothing,
-        nothing,
-        seconds,
-        _work(problem),
-        frozen(problem.latency.T),
-        frozen((problem.per_byte + problem.encode).T),
-        problem.encode,
-    )
-
-
-def _work(problem: Problem) -> Floats:
-    """(n, w) least thread-seconds of each task, over the worker's threads."""
-    work = problem.seconds * problem.threads[:, None] / problem.worker_threads
-    return np.asarray(over_modes(problem, np.minimum, work), dtype=np.float64)
-
-
-def _down(seconds: float) -> float:
-    """Less by what rounding may have added."""
-    return seconds * (1.0 - 1e-12)
+def _paths(problem: Problem) -> Bound:
+    """The longest path of shortest durations."""
+    shortest = best_seconds(problem).min(axis=1)
+    before = downward_rank(problem, shortest, 0.0, 0.0)
+    through = before + upward_rank(problem, shortest, 0.0, 0.0)
+    return Bound(float(through.max()) * (1.0 - 1e-12), "critical path")

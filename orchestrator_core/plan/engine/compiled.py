@@ -1,25 +1,89 @@
 """The door to numba: what carries `@compiled` runs as machine code, without the interpreter lock.
 
-Only modules that the light face does not load may import this one. Compiled code is cached on disk
-beside its source, so that a machine compiles once; `warm_up` in `warm.py` does it ahead of time.
+Only modules that the light face does not load may import this one. Compiled code is cached on disk,
+so that a machine compiles once; `warm_up` in `warm.py` does it ahead of time. Where seconds of
+compiling cannot be afforded, a function that is not on disk yet runs as the Python that it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import contextvars
+import functools
+import types as python_types
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import njit, types
+
+from orchestrator_core.plan.engine.code_cache import kept_apart
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_may_compile = contextvars.ContextVar("may_compile", default=True)
 
 
 def compiled(function: F) -> F:
     """The function as machine code; compiled at its first call for each set of argument types."""
-    return cast(F, njit(cache=True, nogil=True)(function))
+    kernel = _kernel(function)
+    kernel._compile_for_args = functools.partial(_machine_code_or_python, kernel)
+    return cast(F, kernel)
 
 
 def inner(function: F) -> F:
     """The same for a function that only compiled code calls: it needs no door from Python."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(F, njit(cache=True, nogil=True, **options)(function))
+    return cast(F, _kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+
+
+@contextlib.contextmanager
+def not_compiling() -> Iterator[None]:
+    """Meanwhile, in this thread, what would have to be compiled first is interpreted: a hundred
+    times slower than machine code, but at once. The results are the same."""
+    token = _may_compile.set(False)
+    try:
+        yield
+    finally:
+        _may_compile.reset(token)
+
+
+def _kernel(function: Callable[..., Any], **options: Any) -> Any:
+    """One machine code for all integers: numba would compile ``f(x, 0)`` and ``f(x, y)`` apart."""
+    with kept_apart(function.__module__):
+        kernel = njit(cache=True, nogil=True, **options)(function)
+    template, unliteral = kernel.get_call_template, cast(Any, types).unliteral
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        plain = {name: unliteral(each) for name, each in kws.items()}
+        return template(tuple(map(unliteral, args)), plain)
+
+    kernel.get_call_template = get_call_template
+    return kernel
+
+
+def _machine_code_or_python(kernel: Any, *args: Any) -> Any:
+    """Called by numba when it meets new types of arguments; what it returns is then called."""
+    if not _may_compile.get():
+        signature = tuple(kernel.typeof_pyval(arg) for arg in args)
+        found = kernel._cache.load_overload(signature, kernel.targetctx)
+        if found is None:
+            return interpreted(kernel)
+        kernel.add_overload(found)
+        return found.entry_point
+    return type(kernel)._compile_for_args(kernel, *args)
+
+
+@functools.cache
+def interpreted(kernel: Any) -> Callable[..., Any]:
+    """The Python function of a kernel, and in it those of the kernels that it calls."""
+    source = kernel.py_func
+    names = dict(source.__globals__)
+    function = python_types.FunctionType(
+        source.__code__, names, source.__name__, source.__defaults__, source.__closure__
+    )
+    for name in source.__code__.co_names:
+        called = names.get(name)
+        if called is kernel:
+            names[name] = function
+        elif hasattr(called, "py_func"):
+            names[name] = interpreted(called)
+    return function

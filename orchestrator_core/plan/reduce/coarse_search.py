@@ -25,6 +25,9 @@ from orchestrator_core.plan.reduce.contract import contracted
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.local_search import LocalSearch
 
+SECONDS_PER_TASK = 3e-5
+"""Time to merge tasks, for each of them: one step that cannot be left."""
+
 
 @dataclass(frozen=True, slots=True)
 class CoarseSearch:
@@ -56,6 +59,10 @@ class CoarseSearch:
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
         began = time.perf_counter()
+        merging = brief.instance.graph.n_instances * SECONDS_PER_TASK
+        if brief.budget.iterations is None and merging > self.share * brief.budget.seconds:
+            yield Proposal(note="was not tried: merging tasks would take all of its time")
+            return
         group, groups = coarsen(brief.instance, self.few)
         yield Proposal(note=f"{groups} groups of tasks")
         coarse = contracted(brief.instance, group, groups)

@@ -79,7 +79,9 @@ def worth(p: Project, problem: Problem, goal: Goal, ground: Ground, z: Populatio
 
 
 @inner
-def justify(p: Project, last: float, z: Population, earliest: Floats, ground: Ground) -> float:
+def justify(
+    p: Project, last: float, z: Population, release: Floats, earliest: Floats, ground: Ground
+) -> float:
     """Shift all tasks of the schedule to the right, then to the left; the last end.
 
     The child becomes the order of the new schedule.
@@ -92,7 +94,7 @@ def justify(p: Project, last: float, z: Population, earliest: Floats, ground: Gr
     place_in_project(p, z.child, z.fixed, earliest, False, ground)
     sort_by(z.child, ground.end)
     turn(z.child)
-    return place_in_project(p, z.child, z.fixed, p.release, True, ground)
+    return place_in_project(p, z.child, z.fixed, release, True, ground)
 
 
 @inner
@@ -146,7 +148,7 @@ def evolve(
     np.random.seed(seed)
     n, size = len(z.child), len(z.value)
     choices = len(p.mode) > n
-    earliest = np.zeros(n)
+    earliest, release = np.zeros(n), p.release.copy()
     for number in range(children):
         if z.state[2] > STALE * size and z.state[0] == size:
             best = z.state[1]
@@ -168,8 +170,8 @@ def evolve(
             if len(p.stock) > 0:
                 repair_stock(p, z, ground.spare)
         z.state[3] += 1
-        last = place_in_project(p, z.child, z.fixed, p.release, True, ground)
-        last = justify(p, last, z, earliest, ground)
+        last = place_in_project(p, z.child, z.fixed, release, True, ground)
+        last = justify(p, last, z, release, earliest, ground)
         missed, mark = breach(p, ground), 0.0
         for t in range(n):
             mark += ground.start[t] * (1.0 + 0.37 * t) + ground.chosen[t]

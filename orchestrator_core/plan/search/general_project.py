@@ -75,7 +75,7 @@ class ProjectEngine:
         z, p = self._z, self.project
         best = z.state[1]
         order, chosen = z.order[best].copy(), z.chosen[best].copy()
-        place_in_project(p, order, chosen, p.release, True, self._ground)
+        place_in_project(p, order, chosen, p.release.copy(), True, self._ground)
         start, end = self._ground.start.copy(), self._ground.end.copy()
         decoded = with_plain_transfers(self.problem, start, end, p.worker[chosen], p.mode[chosen])
         return to_schedule(self.instance, decoded)

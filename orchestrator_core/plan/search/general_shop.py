@@ -57,7 +57,7 @@ class ShopEngine(ProjectEngine):
             return super().schedule()
         order = ready_order(self.problem, -s.best_start)
         alternative = p.first[:-1].copy()
-        place_in_project(p, order, alternative, p.release, True, self._ground)
+        place_in_project(p, order, alternative, p.release.copy(), True, self._ground)
         start, end = self._ground.start.copy(), self._ground.end.copy()
         worker, mode = p.worker[alternative], p.mode[alternative]
         return to_schedule(

@@ -90,7 +90,7 @@ def _decode(p: Problem, x: Walk, i: int, tools: Tools) -> int:
         sent.first[t] = -1
     sent.used[0] = 0
     done = place_on_profiles(
-        p, x.order[i], tools.sends, p.release, x.worker[i], x.mode[i], tools.ahead, False,
+        p, x.order[i], tools.sends, p.release.copy(), x.worker[i], x.mode[i], tools.ahead, False,
         x.hopeful[i] == 0, tools.profiles, placed, sent, tools.draft,
     )  # fmt: skip
     if tools.profiles.pool[1] == 1:

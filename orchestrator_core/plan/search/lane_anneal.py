@@ -19,9 +19,6 @@ from orchestrator_core.plan.search.lane_walk import Walk
 LEAST = 0.25
 """Every kind of move is drawn at least with this part of an equal share."""
 
-REFRESH = 20
-"""Kept moves after which the latest ends are found anew."""
-
 FADE = 0.999
 """What the credit of a kind of move keeps each time that it is drawn."""
 
@@ -120,27 +117,19 @@ def _share_out(s: Walk, share: Floats) -> None:
 
 @compiled
 def anneal(
-    p: Problem, s: Walk, seed: int, steps: int, work: int, heat: float, target: float, look: float,
-    local: bool,
-) -> int:  # fmt: skip
+    p: Problem, s: Walk, seed: int, steps: int, work: int, heat: float, target: float
+) -> int:
     """Up to `steps` moves, fewer after about `work` tasks were placed; how many there were.
 
     Args:
         heat: by how much worse a trial may be to be kept with probability 1/e, in the unit of the
             value.
         target: stop at this value.
-        look: as for `decode_from`; negative for a random one in each move, after which every task
-            is pinned where it was placed.
-        local: leave a trial as soon as a task ends later than the order of the current solution
-            allows. That may be wrong, but makes a move cost what it changes, not all that follows.
     """
     np.random.seed(seed)
     n = len(s.order)
     share = np.empty(KINDS)
-    placed, kept = 0, 0
-    s.latest[:] = np.inf
-    if local:
-        find_latest(p, s)
+    placed = 0
     for step in range(steps):
         if s.value[1] <= target or placed > work:
             return step
@@ -156,27 +145,16 @@ def anneal(
         if first == n:
             continue
         limit = s.value[0] - heat * np.log(1.0 - np.random.random())
-        ahead = look
-        if look < 0.0:
-            ahead = np.random.randint(0, 3) * 0.5
-        value = decode_from(p, s, first, limit * (1 + 1e-12), ahead)
+        value = decode_from(p, s, first, limit * (1 + 1e-12), 0.0)
         decoded = s.filled[0] - first
         placed += decoded
         gain = 0.0
         if value <= limit * (1 + 1e-12):
             gain = max(0.0, s.value[0] - value)
             better = value < s.value[1]
-            if look < 0.0:
-                for x in range(first, n):
-                    t = s.order[x]
-                    if s.place[t] < 0:
-                        s.place[t], s.pinned[t] = s.trial.worker[t], s.trial.mode[t]
             _settle(p, s, first, value)
             if better:
                 gain *= 10.0
-            kept += 1
-            if local and (kept % REFRESH == 0 or gain > 0.0):
-                find_latest(p, s)
         else:
             take_back(s)
         s.credit[0, kind] = FADE * s.credit[0, kind] + gain / (heat + 1e-6 * s.value[1])

@@ -116,7 +116,6 @@ def decode_from(p: Problem, s: Walk, first: int, limit: float, look: float) -> f
     since, until, last = lanes.since, lanes.until, lanes.last
     w, n = len(ready), len(s.order)
     makespan_weight = s.makespan_weight[0]
-    spare = limit - s.value[0]
     for x in range(first, n):
         t = s.order[x]
         only, only_mode = s.place[t], s.pinned[t]
@@ -185,7 +184,7 @@ def decode_from(p: Problem, s: Walk, first: int, limit: float, look: float) -> f
         trial.late[x + 1] = late
         trial.peak[x + 1] = max(trial.peak[x], ending)
         trial.reach[x + 1] = max(trial.reach[x], ending + s.tail[t, best_worker])
-        if makespan_weight * trial.reach[x + 1] + late > limit or ending > s.latest[t] + spare:
+        if makespan_weight * trial.reach[x + 1] + late > limit:
             s.filled[0] = x + 1
             return np.inf
     s.filled[0] = n

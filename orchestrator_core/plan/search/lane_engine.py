@@ -15,14 +15,13 @@ from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.retime import placement
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.arc_anneal import anneal_arcs, load
+from orchestrator_core.plan.search.arc_state import Arcs, new_arcs, room_for
 from orchestrator_core.plan.search.lane_anneal import anneal, begin, latest_starts, tails
 from orchestrator_core.plan.search.lane_walk import Walk, new_walk
 
 NEAR_TAILS = 20_000_000
 """Up to this edges x workers^2, tails reckon with each pair of workers."""
-
-LOCAL_TASKS = 2_000
-"""From this many tasks on a trial is left where it becomes later than the order allows."""
 
 LATE = 10.0
 """What a second after a hard deadline counts, in the largest price of a second elsewhere."""
@@ -43,6 +42,7 @@ class LaneEngine:
 
     Attributes:
         steps: moves made so far.
+        takes_arcs: can it go on as a disjunctive graph? Where nothing but the makespan counts.
     """
 
     def __init__(self, instance: Instance, objective: Objective, seed: int) -> None:
@@ -50,7 +50,10 @@ class LaneEngine:
         self.goal = goal_of(instance, objective)
         self.steps, self._seed, self._rounds = 0, seed, 0
         self._walk = _walk(self.problem, self.goal)
-        self._local = self.n_tasks >= LOCAL_TASKS and bool(self.goal.weights[0] > 0)
+        self._arcs: Arcs | None = None
+        self._on_arcs = False
+        dated = bool(np.isfinite(self.problem.deadline).any() or self.goal.weights[1] > 0)
+        self.takes_arcs = not dated and room_for(self.problem)
 
     @property
     def n_tasks(self) -> int:
@@ -64,6 +67,8 @@ class LaneEngine:
     @property
     def current(self) -> float:
         """The value of the current solution, penalties included."""
+        if self._on_arcs and self._arcs is not None:
+            return float(self._arcs.value[0])
         return float(self._walk.value[0])
 
     @property
@@ -93,7 +98,7 @@ class LaneEngine:
 
     def begin(self, solution: Solution) -> float:
         """Go on from this solution; its value. Tasks without a place are pinned where they come."""
-        walk, look = self._walk, solution.look
+        walk, look, self._on_arcs = self._walk, solution.look, False
         value = begin(self.problem, walk, solution.order, solution.place, solution.mode, look)
         if (solution.place < 0).any():
             now = walk.now
@@ -101,41 +106,81 @@ class LaneEngine:
             value = begin(self.problem, walk, order, now.worker.copy(), now.mode.copy(), 0.0)
         return float(value)
 
-    def justify(self, passes: int) -> None:
+    def justify(self) -> bool:
         """Begin anew in the order of the latest starts: forward-backward improvement; never worse.
+        Is it better now?
 
         K. Y. Li, R. J. Willis: An iterative scheduling technique for resource-constrained project
-        scheduling. EJOR 56, 1992. In the last pass, tasks may leave their workers.
+        scheduling. EJOR 56, 1992.
         """
-        walk, before = self._walk, np.inf
-        while passes > 0 and self.current < before:
-            before, passes = self.current, passes - 1
-            order = self._by_start(latest_starts(self.problem, walk))
-            self.begin(Solution(order, walk.now.worker.copy(), walk.now.mode.copy()))
+        before, walk = self.current, self._walk
+        self._leave_arcs()
         order = self._by_start(latest_starts(self.problem, walk))
+        kept = self._now()
+        if self.begin(Solution(order, kept.place, kept.mode)) > before:
+            self.begin(kept)
+        return self.current < before
+
+    def loosen(self) -> None:
+        """The same, but tasks may leave their workers."""
+        before, walk = self.current, self._walk
+        self._leave_arcs()
+        order, kept = self._by_start(latest_starts(self.problem, walk)), self._now()
         free = np.full(self.n_tasks, -1, dtype=np.int64)
-        kept = Solution(
-            self._by_start(walk.now.start), walk.now.worker.copy(), walk.now.mode.copy()
-        )
         if self.begin(Solution(order, free, free)) > before:
             self.begin(kept)
 
-    def go(self, steps: int, work: int, heat: float, target: float, look: float) -> None:
-        """Up to `steps` moves, or `work` tasks placed, at a heat relative to the best value."""
+    def go(self, steps: int, work: int, heat: float, target: float, arcs: bool) -> None:
+        """Up to `steps` moves, or about `work` tasks placed, at a heat relative to the best value.
+
+        Args:
+            arcs: on the disjunctive graph, rather than on orders that are decoded.
+        """
         self._rounds += 1
         seed = (self._seed * 1_000_003 + self._rounds) % (1 << 32)
-        scale = abs(self.best) or float(self.goal.scale[0])
-        self.steps += anneal(
-            self.problem,
-            self._walk,
-            seed,
-            steps,
-            work,
-            max(heat, 1e-9) * scale,
-            target,
-            look,
-            self._local,
-        )
+        heat = max(heat, 1e-9) * (abs(self.best) or float(self.goal.scale[0]))
+        if not arcs:
+            self._leave_arcs()
+            self.steps += anneal(self.problem, self._walk, seed, steps, work, heat, target)
+            return
+        state = self._enter_arcs()
+        self.steps += anneal_arcs(self.problem, state, seed, steps, work, heat, target)
+        walk = self._walk
+        if state.value[1] < walk.value[1]:
+            walk.value[1] = state.value[1]
+            walk.best_start[:], walk.best_end[:] = state.best_start, state.best_end
+            walk.best_worker[:] = state.best_worker
+            walk.best_mode[:] = self._modes(state.best_worker)
+
+    def _enter_arcs(self) -> Arcs:
+        if self._arcs is None:
+            self._arcs = new_arcs(self.problem, best_seconds(self.problem))
+        if not self._on_arcs:
+            now, lane = self._walk.now, np.empty(self.n_tasks, dtype=np.int64)
+            lane[self._walk.now_order] = now.log[:, 0]
+            load(self.problem, self._arcs, self._by_start(now.start), now.worker, lane)
+            self._on_arcs = True
+        return self._arcs
+
+    def _leave_arcs(self) -> None:
+        """Go on from the decoded current solution; it is not later than it was as a graph."""
+        if self._on_arcs and self._arcs is not None:
+            worker = self._arcs.worker.copy()
+            self.begin(Solution(self._by_start(self._arcs.start), worker, self._modes(worker)))
+
+    def _now(self) -> Solution:
+        now = self._walk.now
+        return Solution(self._by_start(now.start), now.worker.copy(), now.mode.copy())
+
+    def _modes(self, worker: Ints) -> Ints:
+        """(n,) the fastest mode of each task on its worker."""
+        p = self.problem
+        mode = p.mode_begin.copy()
+        several = np.flatnonzero(p.mode_end - p.mode_begin > 1)
+        for t in several:
+            seconds = p.seconds[p.mode_begin[t] : p.mode_end[t], worker[t]]
+            mode[t] += int(np.argmin(seconds))
+        return mode
 
     def schedule(self) -> Schedule:
         """The schedule of `value`."""

@@ -21,6 +21,9 @@ from orchestrator_core.plan.search.lane_engine import LaneEngine, Solution
 HOTTEST = 0.02
 """The heat at the begin of a leg, relative to the value, times the root of the tasks."""
 
+UNHURRIED = 100
+"""Moves for each task in a leg that can be that hot; a leg of fewer begins colder."""
+
 RACE = 0.5
 """The part of the budget for the race."""
 
@@ -50,12 +53,8 @@ PASSES = 3
 JUSTIFIED = 5
 """Rounds between two times that a large schedule is justified."""
 
-LOOSE, TIGHT = 0.0, -1.0
-"""Two styles: tasks that moves unpin stay with the decoder's choice, or are pinned where it put
-them, looking ahead. The first finds more on each move, the second decodes faster."""
-
-TIGHT_TASKS = 300
-"""From this many tasks on the second style is tried first."""
+DECODED_TASKS = 400
+"""From this many tasks on no leg decodes: a move on the disjunctive graph costs far less there."""
 
 
 class Clock(Protocol):
@@ -65,8 +64,8 @@ class Clock(Protocol):
         """The part of the budget that is spent."""
         ...
 
-    def run(self, engine: LaneEngine, heat: float, target: float, look: float) -> None:
-        """One round of the engine; look as in `anneal`."""
+    def run(self, engine: LaneEngine, heat: float, target: float, arcs: bool) -> None:
+        """One round of the engine; arcs as in `LaneEngine.go`."""
         ...
 
 
@@ -77,7 +76,7 @@ class _Leg:
     since: float
     until: float
     heat: float
-    look: float
+    arcs: bool
 
 
 class Race:
@@ -90,8 +89,9 @@ class Race:
         self._run = self._rounds = 0
         self._leg: _Leg | None = None
         self._hottest = HOTTEST / np.sqrt(max(20, engine.n_tasks))
-        self._styles = (LOOSE, TIGHT) if engine.n_tasks < TIGHT_TASKS else (TIGHT, LOOSE)
+        self._styles = _styles(engine)
         self._winner = (np.inf, self._styles[0])
+        self._passes = 0
 
     def enter(self, schedule: Schedule) -> None:
         """A schedule to search from."""
@@ -104,16 +104,29 @@ class Race:
         if self._leg is None:
             self._leg = self._first_leg()
         elif spent >= self._leg.until:
-            self._winner = min(self._winner, (self._engine.current, self._leg.look))
+            self._winner = min(self._winner, (self._engine.current, self._leg.arcs))
             self._leg = self._next_leg(spent)
         elif self._late and spent >= RACE:
             self._leg.until = min(self._leg.until, spent + LATER * (1.0 - spent))
+        if self._passes > 0 and self._justify():
+            return
         leg = self._leg
         cold = (spent - leg.since) / max(leg.until - leg.since, 1e-12)
         self._rounds += 1
         if self._engine.n_tasks >= LISTED_TASKS and self._rounds % JUSTIFIED == 0:
-            self._engine.justify(PASSES)
-        clock.run(self._engine, leg.heat * max(0.0, 1.0 - cold), target, leg.look)
+            self._passes = PASSES
+        clock.run(self._engine, leg.heat * max(0.0, 1.0 - cold), target, leg.arcs)
+
+    def _justify(self) -> bool:
+        """Some passes of forward-backward improvement; was that enough for a round?"""
+        while self._passes > 0:
+            self._passes -= 1
+            if self._passes == 0 or not self._engine.justify():
+                self._passes = 0
+                self._engine.loosen()
+            if self._engine.n_tasks >= LISTED_TASKS:
+                return True
+        return False
 
     def _first_leg(self) -> _Leg:
         """One round from the best start, which shows how many moves there will be."""
@@ -125,7 +138,7 @@ class Race:
             ranked = np.argsort(values, kind="stable")
             self._starts = [self._starts[k] for k in ranked if values[k] <= HOPELESS * min(values)]
         engine.begin(self._starts[0])
-        engine.justify(PASSES)
+        self._passes = PASSES
         return _Leg(0.0, 0.0, self._hottest / 4, self._styles[0])
 
     def _next_leg(self, spent: float) -> _Leg:
@@ -134,18 +147,31 @@ class Race:
         runners = min(RUNNERS, int(RACE * moves / (SHORT * engine.n_tasks)))
         if self._run < runners and spent < RACE:
             engine.begin(self._starts[self._run // 2 % len(self._starts)])
-            engine.justify(PASSES)
+            self._passes = PASSES
             until = spent + (RACE - spent) / (runners - self._run)
             self._run += 1
-            return _Leg(spent, until, self._hottest, self._styles[(self._run + 1) % 2])
+            arcs = self._styles[(self._run + 1) % len(self._styles)]
+            return self._leg_to(until, spent, moves, arcs)
         while self._late:
             solution = self._late.popleft()
             if engine.begin(solution) <= HOPELESS * engine.best:
-                return _Leg(spent, spent + 0.5 * (1.0 - spent), self._hottest, self._winner[1])
+                return self._leg_to(spent + 0.5 * (1.0 - spent), spent, moves, self._winner[1])
         engine.begin(engine.best_solution())
         left = 1.0 - spent
         legs = max(1, int(moves * left / (LONG * engine.n_tasks)))
-        return _Leg(spent, spent + left / legs + 1e-12, self._hottest, self._winner[1])
+        return self._leg_to(spent + left / legs + 1e-12, spent, moves, self._winner[1])
+
+    def _leg_to(self, until: float, spent: float, moves: float, arcs: bool) -> _Leg:
+        """A leg that begins as hot as its moves can cool down."""
+        each = moves * (until - spent) / self._engine.n_tasks
+        return _Leg(spent, until, self._hottest * min(1.0, each / UNHURRIED), arcs)
+
+
+def _styles(engine: LaneEngine) -> tuple[bool, ...]:
+    """The values of `arcs` that legs take in turn."""
+    if not engine.takes_arcs:
+        return (False,)
+    return (True,) if engine.n_tasks >= DECODED_TASKS else (False, True)
 
 
 def _list_solutions(problem: Problem) -> Iterator[Solution]:

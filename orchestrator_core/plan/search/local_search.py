@@ -124,14 +124,14 @@ class _Clock:
             return 1.0
         return (time.perf_counter() - self._began) / self.budget.seconds
 
-    def run(self, engine: LaneEngine, heat: float, target: float, look: float) -> None:
+    def run(self, engine: LaneEngine, heat: float, target: float, arcs: bool) -> None:
         """One round of the engine."""
         if self.budget.iterations is not None:
             engine.go(
-                max(0, self.budget.iterations - engine.steps), ROUND_TASKS, heat, target, look
+                max(0, self.budget.iterations - engine.steps), ROUND_TASKS, heat, target, arcs
             )
             return
         began = time.perf_counter()
-        engine.go(1 << 40, int(self._work), heat, target, look)
+        engine.go(1 << 40, int(self._work), heat, target, arcs)
         seconds = max(time.perf_counter() - began, 1e-6)
         self._work = max(100.0, self._work * min(2.0, max(0.5, ROUND_SECONDS / seconds)))

@@ -1,0 +1,186 @@
+"""Checking a certificate: the bound that it proves, derived anew (stage 3).
+
+It needs no solver and nothing compiled: every argument is followed by adding up. What it trusts is
+the instance, and that no worker does two things at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidCertificate
+from orchestrator_core.plan.bounds.certificate import Case, Certificate, Raise, Step, Sum
+from orchestrator_core.plan.bounds.cone import Cone
+from orchestrator_core.plan.bounds.rederive import derive
+from orchestrator_core.plan.bounds.relaxation import Relaxation
+from orchestrator_core.plan.bounds.state import ROUNDING, State, initial
+from orchestrator_core.plan.engine.expand import expand
+
+TOLERANCE = 1e-6
+"""Relative: by so much the bound may be less than what the certificate says."""
+
+
+def verify(instance: Instance, certificate: Certificate) -> float:
+    """Seconds that no schedule of the instance is shorter than, by this certificate.
+
+    Raises:
+        InvalidCertificate: if it proves less than it says, or refers to what is not there.
+    """
+    upper = np.inf if certificate.upper is None else certificate.upper
+    if not (upper >= 0 and certificate.bound >= 0):
+        raise InvalidCertificate(
+            f"the bound is {certificate.bound!r} s for schedules shorter than {upper!r} s; "
+            "expected both to be >= 0"
+        )
+    relaxation = Relaxation.of(expand(instance))
+    check = _Check(relaxation)
+    try:
+        proven = check.case(certificate.case, initial(relaxation, upper), 0.0)
+    except RecursionError:
+        raise InvalidCertificate("its cases are nested too deeply to follow") from None
+    proven = float(min(proven, upper * (1 - ROUNDING)))
+    if proven < certificate.bound * (1 - TOLERANCE):
+        raise InvalidCertificate(
+            f"it says that no schedule is shorter than {certificate.bound:.9g} s, "
+            f"but proves only {proven:.9g} s"
+        )
+    return proven
+
+
+class _Check:
+    """The arguments about one instance."""
+
+    def __init__(self, relaxation: Relaxation) -> None:
+        self.relaxation = relaxation
+        self.n, self.w = relaxation.seconds.shape
+        self.cones: dict[tuple[int, bool], Cone] = {}
+
+    def case(self, case: Case, state: State, known: float) -> float:
+        """Seconds that no schedule of the case is shorter than; infinity if there is none."""
+        if not derive(self.relaxation, state):
+            return np.inf
+        for step in case.steps:
+            if not self._step(step, state):
+                return np.inf
+        known = max(known, state.lower_bound(self.relaxation))
+        for each in case.sums:
+            known = max(known, self._sum(each, self.relaxation, state, state.active, known))
+        if case.task < 0:
+            return known
+        return max(known, self._cases(case, state, known))
+
+    def _cases(self, case: Case, state: State, known: float) -> float:
+        """The least of the cases of a task, which must be complete."""
+        self._index(case.task, self.n, "task")
+        if len(case.workers) != len(case.cases):
+            raise InvalidCertificate(
+                f"there are {len(case.cases)} cases for {len(case.workers)} workers"
+            )
+        missing = set(np.flatnonzero(state.may[case.task]).tolist()) - set(case.workers)
+        if missing:
+            raise InvalidCertificate(
+                f"no case has task {case.task} on worker {min(missing)}, where it may run"
+            )
+        least = np.inf
+        for worker, each in zip(case.workers, case.cases, strict=True):
+            self._index(worker, self.w, "worker")
+            if state.may[case.task, worker]:
+                least = min(least, self.case(each, _fixed(state, case.task, worker), known))
+        return least
+
+    def _step(self, step: Step, state: State) -> bool:
+        """Take over what the step proves; False if nothing remains possible."""
+        found = [(each, self._raised(each, state)) for each in step.raised]
+        for each, value in found:
+            values = state.head if each.forward else state.tail
+            values[each.task, each.worker] = max(values[each.task, each.worker], value)
+            if value == np.inf:
+                state.may[each.task, each.worker] = False
+        for out in step.excluded:
+            self._index(out.task, self.n, "task")
+            self._index(out.worker, self.w, "worker")
+            if derive(self.relaxation, _fixed(state, out.task, out.worker)):
+                raise InvalidCertificate(
+                    f"task {out.task} is excluded from worker {out.worker} without a contradiction"
+                )
+        for out in step.excluded:
+            state.may[out.task, out.worker] = False
+        return derive(self.relaxation, state)
+
+    def _raised(self, each: Raise, state: State) -> float:
+        """Seconds that the tip of a cone waits for, infinity if it cannot be on that worker."""
+        self._index(each.task, self.n, "task")
+        self._index(each.worker, self.w, "worker")
+        key = (each.task, each.forward)
+        if key not in self.cones:
+            self.cones[key] = Cone.of(self.relaxation, *key)
+        cone = self.cones[key]
+        inside = cone.state(state, each.worker)
+        whole = inside.upper
+        inside.upper = limit = min(whole, each.limit)
+        if not limit > 0 or not derive(cone.relaxation, inside):
+            value = limit
+        else:
+            value = inside.lower_bound(cone.relaxation)
+            value = max(value, float(inside.head[each.task, each.worker]))
+            if each.sum is not None:
+                ancestors = cone.active.copy()
+                ancestors[each.task] = False
+                value = max(value, self._sum(each.sum, cone.relaxation, inside, ancestors, value))
+            value = min(value, limit)
+        if value >= whole * (1 - 2 * ROUNDING):
+            return np.inf
+        if not value >= each.value:
+            raise InvalidCertificate(
+                f"task {each.task} on worker {each.worker} is said to wait for {each.value:.9g} s, "
+                f"but that is proven for {value:.9g} s only"
+            )
+        return each.value
+
+    def _sum(
+        self, each: Sum, relaxation: Relaxation, state: State, tasks: np.ndarray, known: float
+    ) -> float:
+        """Each task costs at least what it costs where the sum of all rows is least."""
+        price = np.zeros((self.n, self.w))
+        total, offset = 0.0, 0.0
+        for row in each.windows:
+            self._index(row.worker, self.w, "worker")
+            self._index(row.kind, len(relaxation.work), "kind of work")
+            self._multiplier(row.multiplier)
+            # A little lower, so that heads that were added up in another order still count.
+            since, until = row.since * (1 - ROUNDING), row.until * (1 - ROUNDING)
+            inside = (state.head[:, row.worker] >= since) & (state.tail[:, row.worker] >= until)
+            inside &= state.may[:, row.worker]
+            work = relaxation.work[row.kind, inside, row.worker]
+            price[inside, row.worker] += row.multiplier * work
+            total += row.multiplier
+            offset += row.multiplier * min(known, since + until)
+        through = state.through(relaxation)
+        for path in each.paths:
+            self._index(path.task, self.n, "task")
+            self._multiplier(path.multiplier)
+            price[path.task] += path.multiplier * through[path.task]
+            total += path.multiplier
+        if total > 1 + 1e-9:
+            raise InvalidCertificate(f"multipliers add up to {total:.9g}; they may to 1 at most")
+        price[~state.may] = np.inf
+        shared = float(price[tasks].min(axis=1).sum())
+        return (offset + shared + max(0.0, 1 - total) * known) * (1 - ROUNDING)
+
+    def _index(self, value: int, size: int, what: str) -> None:
+        if not 0 <= value < size:
+            raise InvalidCertificate(
+                f"there is no {what} {value}; there are {size}, counted from 0"
+            )
+
+    def _multiplier(self, value: float) -> None:
+        if not 0 <= value < np.inf:
+            raise InvalidCertificate(f"a multiplier is {value!r}; expected a number >= 0")
+
+
+def _fixed(state: State, task: int, worker: int) -> State:
+    copy = state.copy()
+    copy.may[task] = False
+    copy.may[task, worker] = True
+    return copy

@@ -1,0 +1,165 @@
+"""Which workers remain possible for schedules shorter than a target. Compiled (stage 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.bounds.relaxation import Side
+from orchestrator_core.plan.bounds.sweep import Flags
+from orchestrator_core.plan.engine.compiled import compiled, inner
+
+
+@inner
+def _one_worker(head: Floats, tail: Floats, work: Floats, enough: float) -> float:
+    """What tasks on one worker need together: J. R. Jackson's preemptive bound (1955).
+
+    For all pairs (s, u): s, plus the work of what starts no sooner than s and has at least u
+    behind it, plus u. It stops at `enough`.
+    """
+    by_tail = np.argsort(-tail)
+    best = 0.0
+    for since in np.unique(head):
+        total = 0.0
+        for k in by_tail:
+            if head[k] >= since:
+                total += work[k]
+                best = max(best, since + total + tail[k])
+        if best >= enough:
+            break
+    return best
+
+
+@inner
+def _root(parent: Ints, t: int) -> int:
+    while parent[t] != t:
+        parent[t] = parent[parent[t]]
+        t = parent[t]
+    return t
+
+
+@inner
+def _join_inseparable(
+    side: Side,
+    seconds: Floats,
+    active: Flags,
+    may: Flags,
+    head: Floats,
+    tail: Floats,
+    target: float,
+    parent: Ints,
+) -> None:
+    """Join producers and consumers that no two different workers are fast enough for."""
+    n, w = seconds.shape
+    for t in range(n):
+        for e in range(side.ptr[t], side.ptr[t + 1]):
+            q = side.before[e]
+            forced = active[t] and active[q]
+            for a in range(w):
+                if not forced:
+                    break
+                if not may[q, a]:
+                    continue
+                made = head[q, a] + seconds[q, a]
+                for b in range(w):
+                    if b != a and may[t, b]:
+                        way = side.latency[a, b] + side.part[e] * side.per_byte[a, b]
+                        way += side.whole[e] * side.encode[a, b]
+                        if made + way + seconds[t, b] + tail[t, b] < target:
+                            forced = False
+                            break
+            if forced:
+                x, y = _root(parent, q), _root(parent, t)
+                parent[max(x, y)] = min(x, y)
+
+
+@inner
+def _fits(
+    members: Ints, b: int, work: Floats, head: Floats, tail: Floats, may: Flags, target: float
+) -> bool:
+    """May all members run on worker b and be done in time?"""
+    for t in members:
+        if not may[t, b]:
+            return False
+    for kind in range(work.shape[0]):
+        need = _one_worker(head[members, b], tail[members, b], work[kind, members, b], target)
+        if need >= target:
+            return False
+    return True
+
+
+@compiled
+def restrict(
+    side: Side,
+    seconds: Floats,
+    work: Floats,
+    deadline: Floats,
+    head: Floats,
+    tail: Floats,
+    target: float,
+    slack: float,
+    active: Flags,
+    may: Flags,
+    parent: Ints,
+) -> int:
+    """Take away from `may` what no schedule shorter than `target` seconds has.
+
+    Args:
+        side: the graph, forward. seconds, work, deadline: see `Relaxation`.
+        head, tail: (n, w) seconds. slack: seconds by which a deadline may be missed.
+        active: (n,) the others are as if they were not there.
+        may: (n, w), changed in place.
+        parent: (n,) filled with a task of each task's class; a class shares one worker.
+
+    Returns:
+        1 if `may` changed, 0 if not, -1 if there is no such schedule.
+    """
+    n, w = seconds.shape
+    changed = 0
+    for t in range(n):
+        parent[t] = t
+        if not active[t]:
+            continue
+        left = 0
+        for b in range(w):
+            if may[t, b]:
+                end = head[t, b] + seconds[t, b]
+                if end + tail[t, b] >= target or end > deadline[t] + slack:
+                    may[t, b], changed = False, 1
+                else:
+                    left += 1
+        if left == 0:
+            return -1
+    _join_inseparable(side, seconds, active, may, head, tail, target, parent)
+    for t in range(n):
+        parent[t] = _root(parent, t)
+    order = np.argsort(parent, kind="mergesort")
+    first = 0
+    while first < n:
+        past = first
+        while past < n and parent[order[past]] == parent[order[first]]:
+            past += 1
+        members = order[first:past]
+        first = past
+        if len(members) == 1:
+            continue
+        left = 0
+        for b in range(w):
+            if _fits(members, b, work, head, tail, may, target):
+                left += 1
+                continue
+            for t in members:
+                if may[t, b]:
+                    may[t, b], changed = False, 1
+        if left == 0:
+            return -1
+    for b in range(w):
+        settled = np.empty(n, dtype=np.int64)
+        many = 0
+        for t in range(n):
+            if active[t] and may[t, b] and may[t].sum() == 1:
+                settled[many] = t
+                many += 1
+        if many > 1 and not _fits(settled[:many], b, work, head, tail, may, target):
+            return -1
+    return changed

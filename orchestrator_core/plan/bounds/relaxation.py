@@ -1,0 +1,86 @@
+"""Relaxation: what all bounds see of a problem (stage 3).
+
+Modes are relaxed to the shortest duration and the least work on each worker, memory and stock are
+left out, and a resource is a capacity like threads. Whatever holds for this problem holds for the
+whole one; pauses at checkpoints are allowed by every rule that is built on it, since none of them
+asks that a task runs in one piece.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.engine.expand import Problem, frozen
+from orchestrator_core.plan.engine.modes import best_seconds, over_modes
+
+
+class Side(NamedTuple):
+    """The graph as seen in one direction of time; backward, consumers come before producers.
+
+    Attributes:
+        order: (n,) tasks, each after all those before it.
+        ptr, before: the tasks directly before t are ``before[ptr[t] : ptr[t + 1]]``.
+        part, whole: (e,) bytes that travel, and bytes that are encoded first.
+        latency, per_byte, encode: (w, w) from the worker of `before` to that of t.
+    """
+
+    order: Ints
+    ptr: Ints
+    before: Ints
+    part: Floats
+    whole: Floats
+    latency: Floats
+    per_byte: Floats
+    encode: Floats
+
+
+class Relaxation(NamedTuple):
+    """The arrays of one problem.
+
+    Attributes:
+        seconds: (n, w) shortest duration, infinity where a task may not run.
+        work: (kinds, n, w) seconds for which a task alone would take all of a worker's threads
+            (kind 0) or all of a resource (the others), at least; infinity as above.
+        release, deadline: (n,) seconds.
+    """
+
+    seconds: Floats
+    work: Floats
+    release: Floats
+    deadline: Floats
+    forward: Side
+    backward: Side
+
+    @staticmethod
+    def of(problem: Problem) -> Relaxation:
+        """Of this problem; O(tasks x workers + edges)."""
+        dates = (problem.release, problem.deadline)
+        return Relaxation(best_seconds(problem), _work(problem), *dates, *_sides(problem))
+
+
+def _work(problem: Problem) -> Floats:
+    shares = [problem.threads[:, None] / problem.worker_threads]
+    for d in range(problem.demand.shape[1]):
+        # Where a mode may run, the supply suffices; elsewhere the quotient is not looked at.
+        supply = np.maximum(problem.supply[:, d], 1e-300)
+        shares.append(problem.demand[:, d : d + 1] / supply)
+    eligible = np.isfinite(problem.seconds)
+    lasting = np.where(eligible, problem.seconds, 0.0)
+    each = [np.where(eligible, lasting * np.where(eligible, s, 0.0), np.inf) for s in shares]
+    return frozen(np.stack([over_modes(problem, np.minimum, kind) for kind in each]))
+
+
+def _sides(p: Problem) -> tuple[Side, Side]:
+    producer = np.repeat(np.arange(p.n_tasks), np.diff(p.out_ptr))
+    into = frozen(p.output_bytes[p.in_task])
+    out_of = frozen(p.output_bytes[producer])
+    links = (p.latency, p.per_byte, p.encode)
+    back = (frozen(matrix.T) for matrix in links)
+    order = frozen(p.topological[::-1])
+    return (
+        Side(p.topological, p.in_ptr, p.in_task, p.in_bytes, into, *links),
+        Side(order, p.out_ptr, p.out_task, p.out_bytes, out_of, *back),
+    )

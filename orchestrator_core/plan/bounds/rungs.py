@@ -1,0 +1,206 @@
+"""The rungs of the ladder, as one iterator of proposals (stage 3)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from orchestrator_core.plan.bounds.branching import Leaf, Tree, settle, transfer_around
+from orchestrator_core.plan.bounds.certificate import Certificate, Raise, Step
+from orchestrator_core.plan.bounds.cone import Cone
+from orchestrator_core.plan.bounds.raising import probed, raised_on
+from orchestrator_core.plan.bounds.relaxation import Relaxation
+from orchestrator_core.plan.bounds.rounding import rounded
+from orchestrator_core.plan.bounds.state import ROUNDING, State, initial, tightened
+from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.planner import Brief, Proposal
+
+MOST_HUBS = 200
+"""Joins, and forks, whose cones are looked at before branching; the largest."""
+
+LARGE = 10_000
+"""Tasks x workers beyond which only few hubs are looked at, and nothing is probed."""
+
+HUBS_OF_LARGE = 10
+
+CONE_PASSES = ((0, 0.3), (2, 0.5), (6, 0.65))
+"""(how often a head is tried to be larger, the part of the budget at which the pass ends)."""
+
+PROBING = 0.05
+"""Part of the budget."""
+
+MOST_PROBED = 24
+"""Tasks whose workers are probed."""
+
+WORTH_SAYING = 2e-4
+"""Relative rise of the bound for which branch and bound proposes it anew."""
+
+ROUND_EVERY = 16
+"""Nodes of the tree between two schedules that its split suggests."""
+
+
+class Climb:
+    """One instance, from the first rung to the last."""
+
+    def __init__(self, brief: Brief) -> None:
+        assert brief.incumbent is not None
+        self.brief, self.began, self.steps = brief, time.monotonic(), 0
+        self.problem = expand(brief.instance)
+        self.relaxation = Relaxation.of(self.problem)
+        self.upper = brief.incumbent.makespan
+        self.said, self.note = 0.0, ""
+        self.root = Leaf(0.0, None)
+        self.tree: Tree | None = None
+        self.large = self.relaxation.seconds.size > LARGE
+
+    def proposals(self) -> Iterator[Proposal]:
+        """All of them, cheap ones first; it ends when nothing more can be proven."""
+        yield from self._windows()
+        for tries, until in CONE_PASSES:
+            before = self.root.value
+            yield from self._cones(tries, until)
+            if tries == 0:
+                yield from self._probes(until + PROBING)
+            elif self.root.value < before * (1 + 1e-3):
+                break
+        yield from self._tree()
+
+    def spent(self) -> float:
+        """Part of the budget that is used up: of its iterations if it has any, or of its time."""
+        budget = self.brief.budget
+        if budget.iterations is not None:
+            return self.steps / max(1, budget.iterations)
+        return (time.monotonic() - self.began) / max(1e-9, budget.seconds)
+
+    def last_word(self) -> Proposal:
+        """What was proven in the end."""
+        return self._say(self._method, 0.0)
+
+    @property
+    def proven(self) -> float:
+        """Seconds that no schedule is shorter than; `upper` if that is optimal."""
+        value = self.root.value if self.tree is None else self.tree.bound
+        return self.upper if value >= self.upper * (1 - 3 * ROUNDING) else value
+
+    def certificate(self) -> Certificate:
+        """Of what is proven now."""
+        return Certificate(float(self.proven), float(self.upper), self.root.as_case())
+
+    _method = "paths with transfers"
+
+    def _windows(self) -> Iterator[Proposal]:
+        state = tightened(self.relaxation, initial(self.relaxation, self.upper))
+        self._now(state)
+        yield self._say("paths with transfers")
+        if self.root.state is not None:
+            settle(self.relaxation, self.root, accuracy=1e-6)
+            yield self._say("work in windows (linear program)")
+            yield self._suggest(self.root)
+
+    def _cones(self, tries: int, until: float) -> Iterator[Proposal]:
+        for forward in (True, False):
+            for task in self._hubs(forward):
+                if self.root.state is None or self.spent() > until:
+                    break
+                self._refresh()
+                cone = Cone.of(self.relaxation, task, forward)
+                yield from self._cone(cone, self.root.state, tries)
+        if self.root.state is not None:
+            settle(self.relaxation, self.root, accuracy=1e-6)
+        yield self._say("cones of joins and forks")
+        yield self._suggest(self.root)
+
+    def _cone(self, cone: Cone, state: State, tries: int) -> Iterator[Proposal]:
+        """Worker by worker; if nothing comes of the first two, nothing is expected of the rest."""
+        found: list[Raise] = []
+        claims = None
+        for count, worker in enumerate(np.flatnonzero(state.may[cone.task]).tolist()):
+            if count > 1 and not found:
+                break
+            more, claims = raised_on(cone, state, worker, claims, tries)
+            found += more
+            yield Proposal()
+        if found:
+            self.root.steps.append(Step(raised=tuple(found)))
+            self._now(tightened(self.relaxation, state) if state.may[cone.task].any() else None)
+
+    def _hubs(self, forward: bool) -> list[int]:
+        """Tasks with several inputs, or outputs, in the order of the graph."""
+        side = self.relaxation.forward if forward else self.relaxation.backward
+        degree = np.diff(side.ptr)
+        most = HUBS_OF_LARGE if self.large else MOST_HUBS
+        largest = np.argsort(-degree, kind="stable")[:most]
+        chosen = np.zeros(len(degree), dtype=np.bool_)
+        chosen[largest[degree[largest] > 1]] = True
+        return [int(t) for t in side.order if chosen[t]]
+
+    def _probes(self, until: float) -> Iterator[Proposal]:
+        important = np.argsort(-transfer_around(self.relaxation), kind="stable")
+        for task in important[: 0 if self.large else MOST_PROBED].tolist():
+            if self.root.state is None or self.spent() > until:
+                break
+            if self.root.state.may[task].sum() > 1:
+                state, step = probed(self.relaxation, self.root.state, task)
+                if step.excluded:
+                    self.root.steps.append(step)
+                self._now(state)
+                yield Proposal()
+        if self.root.state is not None:
+            settle(self.relaxation, self.root, accuracy=1e-6)
+        yield self._say("probing")
+
+    def _tree(self) -> Iterator[Proposal]:
+        if self.root.state is None or self.root.value >= self.upper * (1 - ROUNDING):
+            return
+        self.tree = Tree(self.relaxation, self.root, self.upper)
+        while not self.tree.ended:
+            for case in self.tree.grow():
+                yield Proposal()
+                self._refresh()
+                self.tree.upper = self.upper
+                if self.tree.nodes % ROUND_EVERY == 0 and case.claims is not None:
+                    yield self._suggest(case)
+            self.note = f"{self.tree.nodes} nodes"
+            if self.tree.bound > self.said * (1 + WORTH_SAYING):
+                yield self._say("branch and bound on placement")
+
+    def _now(self, state: State | None) -> None:
+        self.root.state = state
+        if state is None:
+            self.root.value = self.upper
+        else:
+            self.root.value = max(self.root.value, state.lower_bound(self.relaxation))
+
+    def _refresh(self) -> None:
+        """Use a better incumbent as soon as there is one."""
+        incumbent = self.brief.incumbent
+        if incumbent is not None and incumbent.makespan < self.upper:
+            self.upper = incumbent.makespan
+            if self.root.state is not None:
+                self.root.state.upper = self.upper
+
+    def _say(self, method: str, by: float = 1e-9) -> Proposal:
+        """The bound, if it is news."""
+        bound = self.proven
+        if bound <= self.said * (1 + by) and bound < self.upper:
+            return Proposal(note=self.note)
+        if bound > self.said:
+            self._method = method
+        self.said = bound
+        return Proposal(
+            lower_bound=bound, note=self.note, method=self._method, certificate=self.certificate()
+        )
+
+    def _suggest(self, leaf: Leaf) -> Proposal:
+        """A schedule that follows the leaf's split."""
+        if leaf.claims is None or leaf.state is None:
+            return Proposal()
+        schedule = rounded(self.brief.instance, self.relaxation, leaf.state, leaf.claims.split)
+        if schedule is None:
+            return Proposal()
+        incumbent = self.brief.incumbent
+        if incumbent is None or schedule.makespan < incumbent.makespan:
+            return Proposal(schedule=schedule)
+        return Proposal(seed=schedule)

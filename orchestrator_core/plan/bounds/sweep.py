@@ -1,0 +1,120 @@
+"""One sweep that raises heads, or tails where the graph is reversed. Compiled (stage 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.bounds.relaxation import Side
+from orchestrator_core.plan.engine.compiled import compiled, inner
+
+Flags = NDArray[np.bool_]
+
+
+@inner
+def _local_end(release: Floats, seconds: Floats, work: Floats, order: Ints, count: int) -> float:
+    """When a worker can have run the first `count` of `order`, whatever the order on it."""
+    chosen = order[:count]
+    for k in range(count):
+        if release[chosen[k]] == np.inf:
+            return np.inf
+    by_release = chosen[np.argsort(-release[chosen])]
+    total, end = 0.0, 0.0
+    for i in by_release:
+        total += work[i]
+        end = max(end, release[i] + total, release[i] + seconds[i])
+    return end
+
+
+@inner
+def _joined(here: Floats, seconds: Floats, work: Floats, remote: Floats, base: float) -> float:
+    """The least start of a task whose inputs are each made here or come from elsewhere.
+
+    With the inputs sorted by when they can arrive from elsewhere, the latest first: a start at s
+    forces exactly those to be made here that cannot arrive by s. So the best k is where the end of
+    the first k here, which grows with k, meets the arrival of the next, which falls. Inputs that
+    can arrive by `base` anyway are left out.
+    """
+    late = np.flatnonzero(remote > base)
+    if len(late) == 0:
+        return base
+    late = late[np.argsort(-remote[late])]
+    low, high = 0, len(late)
+    while low < high:
+        k = (low + high) // 2
+        if _local_end(here, seconds, work, late, k) >= remote[late[k]]:
+            high = k
+        else:
+            low = k + 1
+    best = _local_end(here, seconds, work, late, low)
+    if low > 0:
+        best = min(best, remote[late[low - 1]])
+    return max(base, best)
+
+
+@compiled
+def raise_heads(
+    side: Side,
+    seconds: Floats,
+    work: Floats,
+    active: Flags,
+    may: Flags,
+    head: Floats,
+) -> int:
+    """Raise `head` in place; take away from `may` where no input can ever be. O(edges w^2).
+
+    Either a task's input is made on its own worker or its bytes travel: paths indexed by worker
+    (CEFT of A. Shirvani and others), with the join of all inputs of a task in place of the longest
+    one.
+
+    Args:
+        seconds, work: (n, w), see `Relaxation`; of `work` kind 0.
+        active: (n,) the others are as if they were not there.
+        may: (n, w) where each task may run. head: (n, w) seconds, lower bounds on the start.
+
+    Returns:
+        1 if a head or `may` changed, 0 if not, -1 if a task has no worker left.
+    """
+    w = seconds.shape[1]
+    most = 0
+    for t in side.order:
+        most = max(most, side.ptr[t + 1] - side.ptr[t])
+    here, length, load = np.empty(most), np.empty(most), np.empty(most)
+    remote = np.empty(most)
+    changed = 0
+    for t in side.order:
+        if not active[t]:
+            continue
+        alive = False
+        for b in range(w):
+            if not may[t, b]:
+                continue
+            base = head[t, b]
+            m = 0
+            for e in range(side.ptr[t], side.ptr[t + 1]):
+                q = side.before[e]
+                if not active[q]:
+                    continue
+                away = np.inf
+                for a in range(w):
+                    if a != b and may[q, a]:
+                        way = side.latency[a, b] + side.part[e] * side.per_byte[a, b]
+                        made = head[q, a] + seconds[q, a] + side.whole[e] * side.encode[a, b]
+                        away = min(away, made + way)
+                remote[m], here[m], length[m], load[m] = away, np.inf, 0.0, 0.0
+                if may[q, b]:
+                    here[m], length[m], load[m] = head[q, b], seconds[q, b], work[q, b]
+                base = max(base, min(away, here[m] + length[m]))
+                m += 1
+            if m > 1 and base < np.inf:
+                base = _joined(here[:m], length[:m], load[:m], remote[:m], base)
+            if base == np.inf:
+                may[t, b], changed = False, 1
+                continue
+            alive = True
+            if base > head[t, b]:
+                head[t, b], changed = base, 1
+        if not alive:
+            return -1
+    return changed

@@ -1,0 +1,58 @@
+"""first_bound: what no schedule can be better than, within the time that there is (stage 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import UnsupportedInstance
+from orchestrator_core.plan.bounds import Bound, lower_bound
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.modes import best_seconds, over_modes
+from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objectives.bounds import value_bound
+
+SECONDS_PER_CHOICE = 1e-5
+"""Time of the linear program for each task and worker."""
+
+SHARE = 0.2
+"""Part of the time that is left that the linear program may take from the search."""
+
+
+def first_bound(instance: Instance, objective: Objective, seconds: float | None) -> Bound:
+    """A bound on the first criterion of the objective, within a part of these seconds if it can be.
+
+    With None, the best of the cheap bounds, however long it takes.
+    """
+    choices = instance.graph.n_instances * len(instance.cluster)
+    hurries = seconds is not None and choices * SECONDS_PER_CHOICE > SHARE * seconds
+    if objective.primary == MAKESPAN.primary:
+        return quick_bound(instance) if hurries else lower_bound(instance)
+    bound = value_bound(instance, objective)
+    return Bound(bound.value, bound.method)
+
+
+def quick_bound(instance: Instance) -> Bound:
+    """The larger of the longest path and all work on all threads; each task where it is least."""
+    try:
+        problem = expand(instance)
+    except UnsupportedInstance:
+        return Bound(float(instance.best_seconds.max(initial=0.0)), "longest task")
+    shortest = best_seconds(problem).min(axis=1)
+    rest = upward_rank(problem, shortest, 0.0, 0.0)
+    path = float((downward_rank(problem, shortest, 0.0, 0.0) + rest).max(initial=0.0))
+    work = _least_work(problem) / float(problem.worker_threads.sum())
+    if work > path:
+        return Bound(work * _DOWN, "least work on all threads")
+    return Bound(path * _DOWN, "critical path")
+
+
+def _least_work(problem: Problem) -> float:
+    """Thread-seconds of all tasks, each on its best worker."""
+    each = (problem.seconds * problem.threads[:, None]).min(axis=1)
+    return float(over_modes(problem, np.minimum, each).sum())
+
+
+_DOWN = 1.0 - 1e-11
+"""Keeps sums of many floats below what they bound."""
