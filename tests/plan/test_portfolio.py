@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput, PlanningFailed, UnsupportedInstance
 from orchestrator_core.graph import Cluster, TaskGraph, Worker
-from orchestrator_core.plan import PlanStatus, portfolio
+from orchestrator_core.plan import PlanResult, PlanStatus, portfolio
 from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.bounds.check_certificate import verify
+from orchestrator_core.plan.bounds.grid import rounded_up, unit_of
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.lane import Lane
@@ -240,3 +242,14 @@ def test_whatever_is_returned_is_valid_and_proven(instance: Instance) -> None:
     check_schedule(instance, result.schedule)
     assert result.lower_bound <= result.makespan * (1 + 1e-9)
     assert result.reason.endswith(".")
+
+
+def test_the_bound_comes_with_a_certificate_that_can_be_checked() -> None:
+    """73 s is the optimum; the checker uses no solver."""
+    result = plan(topcuoglu(), Budget(iterations=200), planners=["heft", "bounds"])
+    assert result.certificate is not None
+    proven = verify(topcuoglu(), result.certificate)
+    assert 63.0 - 1e-6 <= proven <= 73.0
+    assert rounded_up(proven, unit_of(topcuoglu())) == result.lower_bound
+    again = PlanResult.from_json(result.to_json())
+    assert again == result
