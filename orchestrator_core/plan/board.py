@@ -80,9 +80,9 @@ class Board:
             makespan, trouble = self._schedule(name, proposal.schedule)
             note = trouble or note
         if proposal.lower_bound > self.bound.seconds:
-            note = (
-                self._bound(Bound(proposal.lower_bound, proposal.method or title_of(name))) or note
-            )
+            method = proposal.method or title_of(name)
+            bound = Bound(proposal.lower_bound, method, proposal.certificate)
+            note = self._bound(bound) or note
         if proposal.seed is not None:
             self.seeds = (*self.seeds, proposal.seed)[-MOST_SEEDS:]
         self.note(name, note, seconds, makespan)
