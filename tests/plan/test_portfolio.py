@@ -111,7 +111,7 @@ def test_the_reason_tells_the_gap() -> None:
 
 def test_cpsat_proves_the_optimum_of_the_paper() -> None:
     """HEFT's 80 is 9.6 % above the optimum of 73."""
-    result = plan(topcuoglu(), Budget(seconds=60.0))
+    result = plan(topcuoglu(), Budget(seconds=60.0), ["heft", "local-search", "cpsat"])
     assert result.makespan == pytest.approx(73.0)
     assert result.status is PlanStatus.OPTIMAL
     assert result.reason == "CP-SAT proved 73 s optimal; Local search had found it."

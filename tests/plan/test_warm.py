@@ -86,9 +86,9 @@ def test_only_one_process_compiles(cold: list[str]) -> None:
         assert third
 
 
-def test_a_plan_on_a_cold_machine_is_hefts(cold: list[str]) -> None:
+def test_a_plan_on_a_cold_machine_is_hefts_or_a_solvers(cold: list[str]) -> None:
     result = plan(topcuoglu(), Budget(seconds=0.3))
-    assert result.makespan == 80.0
+    assert result.makespan <= 80.0  # HEFT's
     notes = {attempt.planner: attempt.note for attempt in result.attempts}
     assert notes["local-search"] == notes["peft"] == warm.NOT_YET
     assert "background" in cold
