@@ -7,12 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.plan.cpsat.kinds import kinds_of
 from orchestrator_core.plan.crew.agenda import Agenda, Phase
 from orchestrator_core.plan.planner import Planner
 
 WHOLE = 600
 """Most choices of a worker for which CP-SAT is given the instance as a whole; beyond, it was
 measured to find and prove less than windows and linear programs do in the same time."""
+
+LARGEST_WHOLE = 1_000
+"""Most task instances for which interchangeable workers are looked for."""
 
 NARROW = 8
 """Most producers, or consumers, of a task for which exact sub-graphs say something."""
@@ -53,7 +57,7 @@ def fit(instance: Instance, planners: Sequence[Planner]) -> list[Planner]:
 def fitting(instance: Instance, names: Sequence[str]) -> list[str]:
     """Those of the planners that are worth their time here; all, if none is."""
     unfit: set[str] = set()
-    if "cpsat" in names and _choices(instance) <= WHOLE:
+    if "cpsat" in names and _choices_of_kinds(instance) <= WHOLE:
         unfit = {"sub-dags"}
     elif len(instance.cluster) > 1:
         unfit = {"cpsat"}
@@ -62,6 +66,13 @@ def fitting(instance: Instance, names: Sequence[str]) -> list[str]:
     if "local-search-general" in names and _choices(instance) == 0:
         unfit.add("local-search")  # the other one knows how to swap tasks in a shop
     return [name for name in names if name not in unfit] or list(names)
+
+
+def _choices_of_kinds(instance: Instance) -> int:
+    """Choices where workers that are interchangeable count as one, as they do for CP-SAT."""
+    if instance.graph.n_instances > LARGEST_WHOLE:
+        return _choices(instance)
+    return _choices(kinds_of(instance).instance)
 
 
 def _choices(instance: Instance) -> int:

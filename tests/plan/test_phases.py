@@ -13,12 +13,14 @@ ALL = ["cpsat", "windows", "sub-dags", "bounds"]
 
 def chain(tasks: int, workers: int) -> Instance:
     edges = [(i, i + 1, 1.0) for i in range(tasks - 1)]
-    return Instance.from_arrays(np.ones((tasks, workers)), edges)
+    seconds = np.ones((tasks, workers)) * np.arange(1.0, workers + 1.0)
+    return Instance.from_arrays(seconds, edges)
 
 
 def star(tasks: int, workers: int) -> Instance:
     edges = [(0, i, 1.0) for i in range(1, tasks)]
-    return Instance.from_arrays(np.ones((tasks, workers)), edges)
+    seconds = np.ones((tasks, workers)) * np.arange(1.0, workers + 1.0)
+    return Instance.from_arrays(seconds, edges)
 
 
 def test_a_small_instance_is_solved_whole() -> None:
@@ -54,3 +56,8 @@ def test_a_shop_is_left_to_the_search_that_swaps() -> None:
     shop = Instance.from_arrays([[1.0, infinity], [infinity, 1.0]], [(0, 1, 0.0)])
     assert fitting(shop, both) == ["local-search-general"]
     assert fitting(chain(3, 2), both) == both
+
+
+def test_interchangeable_workers_leave_nothing_to_choose() -> None:
+    identical = Instance.from_arrays(np.ones((300, 8)), [])
+    assert "cpsat" in fitting(identical, ALL)
