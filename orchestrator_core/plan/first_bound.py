@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.bounds import Bound, lower_bound
-from orchestrator_core.plan.engine.expand import Problem, expand
-from orchestrator_core.plan.engine.modes import best_seconds, over_modes
+from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 from orchestrator_core.plan.objective import MAKESPAN, Objective
-from orchestrator_core.plan.objectives.bounds import value_bound
+from orchestrator_core.plan.objectives.bounds import least_work, value_bound
 
 SECONDS_PER_CHOICE = 1e-5
 """Time of the linear program for each task and worker."""
@@ -42,16 +40,10 @@ def quick_bound(instance: Instance) -> Bound:
     shortest = best_seconds(problem).min(axis=1)
     rest = upward_rank(problem, shortest, 0.0, 0.0)
     path = float((downward_rank(problem, shortest, 0.0, 0.0) + rest).max(initial=0.0))
-    work = _least_work(problem) / float(problem.worker_threads.sum())
+    work = float(least_work(problem).sum()) / float(problem.worker_threads.sum())
     if work > path:
         return Bound(work * _DOWN, "least work on all threads")
     return Bound(path * _DOWN, "critical path")
-
-
-def _least_work(problem: Problem) -> float:
-    """Thread-seconds of all tasks, each on its best worker."""
-    each = (problem.seconds * problem.threads[:, None]).min(axis=1)
-    return float(over_modes(problem, np.minimum, each).sum())
 
 
 _DOWN = 1.0 - 1e-11

@@ -18,6 +18,11 @@ _TITLES = {
     "serial": "Serial",
     "edf": "Earliest Deadline First",
     "local-search": "Local search",
+    "local-search-general": "Local search",
+    "coarsen": "Planning by groups of tasks",
+    "windows": "CP-SAT on windows of the schedule",
+    "sub-dags": "exact sub-graphs",
+    "bounds": "Rounding of a linear program",
     "cpsat": "CP-SAT",
     "hint": "The schedule handed in",
 }

@@ -126,16 +126,3 @@ def placement_value(
 ) -> float:
     """`value`, for callers in Python."""
     return value(goal, p, start, end, worker, mode)
-
-
-@inner
-def ends_matter(goal: Goal, end: Floats, t: int, makespan: float, slack: float) -> bool:
-    """Would a later end of task t be worse at once? Where it is for none, all tasks are equal.
-
-    For the makespan: t ends last. For the tardiness: t is late. Price and memory know no such task.
-    """
-    if goal.weights[0] > 0.0 and end[t] >= makespan - slack:
-        return True
-    return bool(
-        goal.weights[1] > 0.0 and goal.late_price[t] > 0.0 and end[t] >= goal.due[t] - slack
-    )

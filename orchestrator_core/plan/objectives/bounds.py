@@ -61,7 +61,7 @@ def _tardiness(instance: Instance, problem: Problem) -> tuple[float, str]:
     ends = downward_rank(problem, shortest, 0.0, 0.0) + shortest
     has_due = np.isfinite(due)
     paths = float((weight * np.maximum(0.0, ends - due))[has_due].sum())
-    work = _least_work(problem)[has_due] / float(problem.worker_threads.sum())
+    work = least_work(problem)[has_due] / float(problem.worker_threads.sum())
     shared = _by_levels(weight[has_due], due[has_due], ends[has_due], work)
     if shared > paths:
         return shared, "work on all threads against due dates"
@@ -82,7 +82,7 @@ def _by_levels(weight: Floats, due: Floats, ends: Floats, work: Floats) -> float
     return total
 
 
-def _least_work(problem: Problem) -> Floats:
+def least_work(problem: Problem) -> Floats:
     """(n,) thread-seconds of each task, at least."""
     work = problem.seconds * problem.threads[:, None]
     return np.asarray(over_modes(problem, np.minimum, work.min(axis=1)), dtype=np.float64)
