@@ -13,6 +13,7 @@
     ├── UnsupportedInstance     a planner cannot take an instance
     ├── PlanningFailed          no planner gave a schedule
     │   └── ProvenInfeasible    and one of them has proven that there is none
+    ├── ClusterError            a Dask cluster that cannot be reached, or has no plugin
     └── StoreError              the database of schedules and runs cannot be used
         ├── SchemaMismatch      it was written by another version of the project
         └── UnknownRun          no run with that id
@@ -82,6 +83,10 @@ class PlanningFailed(OrchestratorError):
 
 class ProvenInfeasible(PlanningFailed):
     """A planner has proven that no schedule keeps all deadlines and constraints; it is named."""
+
+
+class ClusterError(OrchestratorError):
+    """A Dask cluster cannot be reached, or there is nobody on it to be asked."""
 
 
 class StoreError(OrchestratorError):

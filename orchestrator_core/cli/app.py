@@ -9,13 +9,14 @@ import contextlib
 import io
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import orchestrator_core
 from orchestrator_core.cli.db import app as db
 from orchestrator_core.cli.doctor import doctor
+from orchestrator_core.cli.live.app import app as live
 from orchestrator_core.cli.plan import plan
 from orchestrator_core.cli.report import report
 from orchestrator_core.cli.runs import runs
@@ -37,15 +38,19 @@ app = typer.Typer(
 for command in (plan, runs, schedules, report, doctor):
     app.command()(command)
 app.add_typer(db, name="db")
+app.add_typer(live, name="live")
 
 
-def run(arguments: Sequence[str], name: str = "orchestrator") -> int:
-    """Run one command line; returns its exit code."""
+def run(arguments: Sequence[str], name: str = "orchestrator", live_first: bool = False) -> int:
+    """Run one command line; returns its exit code.
+
+    With `live_first`, the commands of `live` stand beside the others.
+    """
     words = [word for word in arguments if word != "--debug"]
     debug = len(words) < len(arguments)
     _never_fail_to_print()
     try:
-        typer.main.get_command(app).main(words, prog_name=name)
+        _command(live_first).main(words, prog_name=name)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
@@ -63,6 +68,13 @@ def run(arguments: Sequence[str], name: str = "orchestrator") -> int:
             raise
         return _fail(f"this is a bug in Orchestrator: {type(error).__name__}: {error}; {ISSUES}")
     return 0
+
+
+def _command(live_first: bool) -> Any:
+    command: Any = typer.main.get_command(app)
+    if live_first:
+        command.commands |= command.commands.pop("live").commands
+    return command
 
 
 def _show_version(wanted: bool) -> None:

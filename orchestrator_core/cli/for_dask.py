@@ -1,4 +1,7 @@
-"""`dask orchestrator ...`: Dask's command line hands everything on to ours."""
+"""`dask orchestrator ...`: Dask's command line hands everything on to ours.
+
+Whoever types `dask` means a cluster: what `orchestrator` calls ``live status`` is ``status`` here.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ import click
 
 @click.command(
     "orchestrator",
-    short_help="Plan, inspect and report runs with Orchestrator.",
+    short_help="See, steer, plan and report runs with Orchestrator.",
     add_help_option=False,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def dask_command(arguments: tuple[str, ...]) -> None:
-    """Plan, inspect and report runs with Orchestrator; see `dask orchestrator --help`."""
+    """See, steer, plan and report runs with Orchestrator; see `dask orchestrator --help`."""
     from orchestrator_core.cli.app import run
 
-    sys.exit(run(arguments, name="dask orchestrator"))
+    sys.exit(run(arguments, name="dask orchestrator", live_first=True))

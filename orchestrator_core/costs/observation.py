@@ -12,6 +12,7 @@ class Observation:
     Attributes:
         task: name of the task, stable from run to run. kind: what durations are learned about.
         seconds: duration, > 0. nbytes: size of the output, >= 0.
+        memory_peak: bytes that it took while it ran, or None if nobody measured.
     """
 
     task: str
@@ -21,3 +22,4 @@ class Observation:
     seconds: float
     nbytes: float = 0.0
     run_id: str = ""
+    memory_peak: float | None = None

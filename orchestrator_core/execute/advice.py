@@ -6,9 +6,12 @@ knows neither the store nor the estimator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
@@ -22,12 +25,23 @@ class Advice:
         plan: what was planned, whether adopted or not; None if nothing was planned.
         reason: one sentence for people: why it is followed, or why not.
         graph_signature, cluster_signature: keys under which the run is remembered.
+        instance: the graph as it was priced for the plan; with it the plan can be repaired.
+        holds: by task name: what waits for others although it could be sent.
+        prefetch: are outputs to be sent ahead to where they will be needed?
+        worth: part of the remaining time that a change of the plan during the run must save.
+        refine: finds better advice on the same graph; takes longer, so it is called while this one
+            is followed already, in any thread; None if there is nothing to be found.
     """
 
     plan: PlanRecord | None
     reason: str
     graph_signature: str = ""
     cluster_signature: str = ""
+    instance: Instance | None = None
+    holds: Mapping[str, Hold] = field(default_factory=dict)
+    prefetch: bool = False
+    worth: float = 0.03
+    refine: Callable[[], Advice] | None = None
 
     @property
     def adopted(self) -> bool:
@@ -42,8 +56,13 @@ class Advisor(Protocol):
     planning budget; `record` returns at once and writes in the background.
     """
 
-    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
-        """What to do with `graph` on `cluster`; `flow` names what it belongs to."""
+    def advise(
+        self, graph: TaskGraph, cluster: Cluster, flow: str, objective: str | None = None
+    ) -> Advice:
+        """What to do with `graph` on `cluster`; `flow` names what it belongs to.
+
+        `objective` is given only where the graph itself asks for one, see `plan.objective`.
+        """
         ...
 
     def record(self, run: RunRecord) -> None:
@@ -58,7 +77,9 @@ class Advisor(Protocol):
 class NoAdvisor:
     """Plans nothing and remembers nothing: for a scheduler that is told what to do by others."""
 
-    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+    def advise(
+        self, graph: TaskGraph, cluster: Cluster, flow: str, objective: str | None = None
+    ) -> Advice:
         return Advice(None, "no advisor here")
 
     def record(self, run: RunRecord) -> None:

@@ -8,30 +8,13 @@ resources are free. Which task goes where is the policy's affair.
 from __future__ import annotations
 
 import heapq
-from typing import Protocol
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.policy import Policy
 from orchestrator_core.execute.units import Units
 from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.plan.schedule import Schedule
 
 _END, _ENCODED, _ARRIVAL, _RELEASE, _WAKE = range(5)
-
-
-class Policy(Protocol):
-    """Decides where units run: told what happens, it calls `EventLoop.give` and `take_back`."""
-
-    def ready(self, unit: int) -> None:
-        """All inputs of the unit are done, and its release is past."""
-
-    def done(self, unit: int) -> None:
-        """The unit has ended."""
-
-    def arrived(self, unit: int, worker: int) -> None:
-        """The unit's output has reached the worker."""
-
-    def settle(self) -> None:
-        """All that happens at this moment has happened."""
 
 
 class EventLoop:
@@ -41,6 +24,9 @@ class EventLoop:
         now: seconds. The durations are those of `seconds`, or else of the instance.
         priority: (u,) smallest first. mode: (u,) position among all modes.
         worker: (u,) where it was given to, or -1. started: (u,) has it begun?
+        start, end: (u,) seconds. inputs_left: (u,) inputs that are not done.
+        size: (tasks,) bytes of an output.
+        transfers: (start, encoded, end) in seconds, by the (unit, destination) of each.
     """
 
     def __init__(
@@ -63,19 +49,19 @@ class EventLoop:
         self._mode_threads: list[int] = graph.mode_threads.tolist()
         of_demand = [dict(demand.resources) for demand in graph.demands]
         self._needs = [of_demand[demand] for demand in graph.demand_of.tolist()]
-        self._size: list[float] = graph.output_bytes.tolist()
+        self.size: list[float] = graph.output_bytes.tolist()
         self._release: list[float] = graph.release.tolist()
         self._latency = cluster.latency.tolist()
         self._per_byte = cluster.seconds_per_byte.tolist()
         self._encode = cluster.encode_seconds_per_byte.tolist()
         self._threads = [worker.threads for worker in cluster.workers]
         self._resources = [dict(worker.resources) for worker in cluster.workers]
-        self._inputs_left = [len(inputs) for inputs in units.inputs]
+        self.inputs_left = [len(inputs) for inputs in units.inputs]
         # How many inputs are not yet where the unit was given to, and how often it was given.
         self._missing, self._times_given = [0] * u, [0] * u
         self._present: set[tuple[int, int]] = set()
         self._waiting: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        self._transfers: dict[tuple[int, int], tuple[float, float, float]] = {}
+        self.transfers: dict[tuple[int, int], tuple[float, float, float]] = {}
         self._line: list[list[tuple[int, int, int]]] = [[] for _ in range(w)]
         self._awake: set[int] = set()
         self._events: list[tuple[float, int, int, int, int]] = []
@@ -98,6 +84,11 @@ class EventLoop:
         if not missing:
             self._line_up(unit)
 
+    def send_ahead(self, unit: int, worker: int) -> None:
+        """The worker fetches the output of the unit, which has ended, before it needs it."""
+        if worker != self.worker[unit]:
+            self._fetch(unit, worker)
+
     def take_back(self, unit: int) -> None:
         """The worker is not to run the unit, which has not started."""
         self.worker[unit] = -1
@@ -109,20 +100,31 @@ class EventLoop:
 
     # ------------------------------------------------------------------------------ the loop
 
-    def run(self, policy: Policy) -> Schedule:
-        """Run everything; what came about."""
+    @property
+    def makespan(self) -> float:
+        """When the last unit ended, seconds."""
+        return max(self.end, default=0.0)
+
+    def run(self, policy: Policy) -> None:
+        """Run everything; `outcome.schedule_of` says what came about."""
         for unit in sorted(range(len(self.units)), key=self.priority.__getitem__):
-            if not self._inputs_left[unit]:
+            if not self.inputs_left[unit]:
                 self._released(unit, policy)
-        policy.settle()
-        self._begin_what_fits()
+        self._settle(policy)
         while self._events:
             self.now = self._events[0][0]
+            self._settle(policy)
+
+    def _settle(self, policy: Policy) -> None:
+        """Let all happen that happens now, then begin what fits."""
+        while True:
             while self._events and self._events[0][0] == self.now:
                 self._happens(heapq.heappop(self._events), policy)
             policy.settle()
-            self._begin_what_fits()
-        return self._schedule()
+            # What was sent just now may be there at once.
+            if not self._events or self._events[0][0] > self.now:
+                break
+        self._begin_what_fits()
 
     def _happens(self, event: tuple[float, int, int, int, int], policy: Policy) -> None:
         _, _, what, unit, worker = event
@@ -147,8 +149,8 @@ class EventLoop:
         self._there(unit, worker)
         freed = []
         for consumer in self.units.consumers[unit]:
-            self._inputs_left[consumer] -= 1
-            if not self._inputs_left[consumer]:
+            self.inputs_left[consumer] -= 1
+            if not self.inputs_left[consumer]:
                 freed.append(consumer)
         for consumer in sorted(freed, key=self.priority.__getitem__):
             self._released(consumer, policy)
@@ -178,21 +180,21 @@ class EventLoop:
 
     def _fetch(self, unit: int, worker: int) -> None:
         """Send the unit's output to the worker, from where it was made."""
-        if (unit, worker) in self._transfers:
+        if (unit, worker) in self.transfers:
             return
-        self._transfers[unit, worker] = (0.0, 0.0, 0.0)
+        self.transfers[unit, worker] = (0.0, 0.0, 0.0)
         source = self.worker[unit]
-        if self._size[self.units.task[unit]] * self._encode[source][worker] > 0:
+        if self.size[self.units.task[unit]] * self._encode[source][worker] > 0:
             heapq.heappush(self._line[source], (-1, unit, worker))
             self._awake.add(source)
         else:
             self._send(unit, worker, 0.0)
 
     def _send(self, unit: int, worker: int, encoding: float) -> None:
-        source, size = self.worker[unit], self._size[self.units.task[unit]]
+        source, size = self.worker[unit], self.size[self.units.task[unit]]
         encoded = self.now + encoding
         arrival = encoded + self._latency[source][worker] + size * self._per_byte[source][worker]
-        self._transfers[unit, worker] = (self.now, encoded, arrival)
+        self.transfers[unit, worker] = (self.now, encoded, arrival)
         self._at(arrival, _ARRIVAL, unit, worker)
 
     def _begin_what_fits(self) -> None:
@@ -226,7 +228,7 @@ class EventLoop:
     def _begin_encoding(self, worker: int, unit: int, destination: int) -> bool:
         if self._threads[worker] < 1:
             return False
-        size = self._size[self.units.task[unit]]
+        size = self.size[self.units.task[unit]]
         seconds = size * self._encode[worker][destination]
         self._threads[worker] -= 1
         self._send(unit, destination, seconds)
@@ -236,28 +238,3 @@ class EventLoop:
     def _at(self, moment: float, what: int, unit: int, worker: int) -> None:
         self._serial += 1
         heapq.heappush(self._events, (moment, self._serial, what, unit, worker))
-
-    def _schedule(self) -> Schedule:
-        units, graph = self.units, self.instance.graph
-        keys = list(self._transfers)
-        times = list(self._transfers.values())
-        ptr = graph.mode_ptr.tolist()
-        sent = [units.task[unit] for unit, _ in keys]
-        return Schedule.from_columns(
-            graph.names,
-            self.instance.cluster.names,
-            task=units.task,
-            instance=units.number,
-            worker=self.worker,
-            mode=[mode - ptr[task] for mode, task in zip(self.mode, units.task, strict=True)],
-            start=self.start,
-            end=self.end,
-            transfer_task=sent,
-            transfer_instance=[units.number[unit] for unit, _ in keys],
-            transfer_source=[self.worker[unit] for unit, _ in keys],
-            transfer_destination=[worker for _, worker in keys],
-            transfer_start=[start for start, _, _ in times],
-            transfer_encoded=[encoded for _, encoded, _ in times],
-            transfer_end=[end for _, _, end in times],
-            transfer_nbytes=[self._size[task] for task in sent],
-        )

@@ -2,48 +2,17 @@
 
 Dask tells a worker of a task only when all its inputs are done, so a worker fetches late; and a
 worker begins whatever is ready, so a task that was planned later overtakes one that still waits.
-`replay` is what a plan promises; this is what Dask makes of it.
+Holds keep such a task back; prefetching sends outputs ahead.
 """
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from collections.abc import Mapping
+from typing import Any
 
-from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.directives import Hold, Key
 from orchestrator_core.execute.event_loop import EventLoop
-from orchestrator_core.execute.replay import lengths_of, seconds_of
-from orchestrator_core.execute.units import units_of
-from orchestrator_core.plan.checks.rows import resolve
-from orchestrator_core.plan.schedule import Schedule
-
-
-def simulate_placed(
-    instance: Instance, schedule: Schedule, seconds: ArrayLike | None = None
-) -> Schedule:
-    """The schedule that Dask comes to with the places, modes and order of a plan.
-
-    Tasks run in one piece. It may be longer than the plan, or shorter. Breaks no rule but memory
-    and deadline.
-
-    Args:
-        schedule: valid for the instance.
-        seconds: (modes, workers) durations that come instead of the instance's.
-
-    Raises:
-        InvalidSchedule: if it is not a schedule of this instance.
-        InvalidInstance: if `seconds` lacks a duration that is needed.
-    """
-    rows = resolve(instance, schedule)
-    table = seconds_of(instance, seconds)
-    lengths_of(rows, table)
-    units = units_of(instance.graph)
-    start = schedule.start[rows.row_of].tolist()
-    priority = [0] * len(units)
-    # Producers first where planned starts are equal; the sort is stable.
-    for place, unit in enumerate(sorted(units.order, key=start.__getitem__)):
-        priority[unit] = place
-    loop = EventLoop(instance, units, rows.mode[rows.row_of].tolist(), priority, table)
-    return loop.run(PlacedPolicy(loop, rows.worker[rows.row_of].tolist()))
+from orchestrator_core.execute.holds import Holds
 
 
 class PlacedPolicy:
@@ -63,3 +32,50 @@ class PlacedPolicy:
 
     def settle(self) -> None:
         """Nothing to decide."""
+
+
+class SteeredPolicy(PlacedPolicy):
+    """The same, with holds of units, and with outputs that are sent ahead if `prefetch` is set."""
+
+    def __init__(
+        self, loop: EventLoop, workers: list[int], holds: Mapping[int, Hold], prefetch: bool
+    ) -> None:
+        """`holds` are by unit."""
+        super().__init__(loop, workers)
+        self.prefetch = prefetch
+        self.holds = Holds()
+        by_key: dict[Key, Hold] = dict(holds.items())
+        self.holds.add(by_key, sent=_not_yet, done=_not_yet)
+
+    def ready(self, unit: int) -> None:
+        if self.holds.begin(unit, self.loop.now):
+            self.loop.wake(self.holds.waiting[unit])
+        else:
+            self._send([unit])
+
+    def done(self, unit: int) -> None:
+        self._send(self.holds.done(unit))
+        if self.prefetch:
+            self._send_ahead(unit)
+
+    def settle(self) -> None:
+        if self.holds.waiting:
+            self._send(self.holds.expired(self.loop.now))
+
+    def _send(self, units: list[Any]) -> None:
+        """Send these, and whatever waits for nothing but their being sent."""
+        while units:
+            unit = units.pop()
+            self.loop.give(unit, self.workers[unit])
+            units += self.holds.sent(unit)
+
+    def _send_ahead(self, unit: int) -> None:
+        """Send the output to where it will be needed by what still waits for other inputs."""
+        loop, workers = self.loop, self.workers
+        for consumer in loop.units.consumers[unit]:
+            if loop.inputs_left[consumer] > 1:
+                loop.send_ahead(unit, workers[consumer])
+
+
+def _not_yet(unit: object) -> bool:
+    return False

@@ -1,7 +1,8 @@
 """Simulation: what a plan, and what Dask's own policy, would do with given durations.
 
     replay              a plan carried out as promised: same places, same order, other durations
-    simulate_placed     Dask with a plan's places and order: late fetches, tasks that overtake
+    simulate_placed     Dask with a plan's places and order: late fetches, tasks that overtake,
+                        unless tasks are held and outputs sent ahead
     simulate_default    Dask left to itself: is a plan worth adopting?
 
 All are deterministic, run no task and open no connection. None knows limits of memory: Dask does
@@ -10,8 +11,8 @@ not place by memory, and a plan carried out earlier than planned holds its outpu
 
 from __future__ import annotations
 
-from orchestrator_core.execute.default_policy import simulate_default
-from orchestrator_core.execute.placed_policy import simulate_placed
+from orchestrator_core.execute.rehearsal import simulate_placed
 from orchestrator_core.execute.replay import replay
+from orchestrator_core.execute.unplanned import simulate_default
 
 __all__ = ["replay", "simulate_default", "simulate_placed"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,10 @@ class Columns:
         kinds, worker_kinds: the different ones, sorted; `kind` and `worker` (n,) point into them.
         tasks: the different (kind, task name), sorted by kind; `task` (n,) points into it, and
             `kind_of_task` says the kind of each.
+        names: the different (worker kind, worker name), sorted; `name` (n,) points into it.
+        run: (n,) number of the run.
         seconds: (n,) durations, finite and > 0. nbytes: (n,) sizes, NaN where not known.
+        memory: (n,) bytes taken while running, NaN where not known.
         trust: (n,) in (0, 1]: less for older runs.
     """
 
@@ -34,8 +37,12 @@ class Columns:
     worker: Ints
     task: Ints
     kind_of_task: Ints
+    names: tuple[tuple[str, str], ...]
+    name: Ints
+    run: Ints
     seconds: Floats
     nbytes: Floats
+    memory: Floats
     trust: Floats
 
     def __len__(self) -> int:
@@ -45,8 +52,22 @@ class Columns:
         """Every so many tasks with all their observations, so that about `most` of these remain."""
         every = -(-len(self) // most) if len(self) else 1
         kept = self.task % every == 0
-        rows = ("kind", "worker", "task", "seconds", "nbytes", "trust")
+        rows = ("kind", "worker", "task", "name", "run", "seconds", "nbytes", "memory", "trust")
         return replace(self, **{name: getattr(self, name)[kept] for name in rows})
+
+    def with_workers(self, kinds: Sequence[str]) -> Columns:
+        """With another kind of worker for each of `names`.
+
+        Where it is another one, observations age twice as fast: how fast a single machine is, with
+        what else runs there, changes more often than what machines of a kind can do.
+        """
+        worker_kinds = tuple(sorted(set(kinds)))
+        at = {kind: i for i, kind in enumerate(worker_kinds)}
+        worker: Ints = np.array([at[kind] for kind in kinds], dtype=np.int64)[self.name]
+        changed = [new != kind for new, (kind, _) in zip(kinds, self.names, strict=True)]
+        fades = np.array(changed, dtype=bool)[self.name]
+        trust = np.where(fades, self.trust**2, self.trust)
+        return replace(self, worker_kinds=worker_kinds, worker=worker, trust=trust)
 
 
 def columns_of(observations: Iterable[Observation]) -> Columns:
@@ -56,15 +77,25 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
     for o in usable:
         runs = ages.setdefault(o.kind, {})
         runs.setdefault(o.run_id, len(runs))
-    usable.sort(key=lambda o: (o.kind, o.task, o.worker_kind, ages[o.kind][o.run_id], o.seconds))
+    usable.sort(
+        key=lambda o: (
+            *(o.kind, o.task, o.worker_kind),
+            *(ages[o.kind][o.run_id], o.seconds, o.worker),
+        )
+    )
     kinds = tuple(sorted({o.kind for o in usable}))
     worker_kinds = tuple(sorted({o.worker_kind for o in usable}))
     tasks = tuple(sorted({(o.kind, o.task) for o in usable}))
+    names = tuple(sorted({(o.worker_kind, o.worker) for o in usable}))
+    runs_seen = sorted({o.run_id for o in usable})
     kind_at = {kind: i for i, kind in enumerate(kinds)}
     worker_at = {kind: i for i, kind in enumerate(worker_kinds)}
     task_at = {task: i for i, task in enumerate(tasks)}
+    name_at = {name: i for i, name in enumerate(names)}
+    run_at = {run: i for i, run in enumerate(runs_seen)}
     age = np.array([ages[o.kind][o.run_id] for o in usable], dtype=np.float64)
     nbytes = np.array([o.nbytes for o in usable], dtype=np.float64)
+    memory = np.array([o.memory_peak for o in usable], dtype=np.float64)
     return Columns(
         kinds=kinds,
         worker_kinds=worker_kinds,
@@ -73,7 +104,15 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
         worker=np.array([worker_at[o.worker_kind] for o in usable], dtype=np.int64),
         task=np.array([task_at[o.kind, o.task] for o in usable], dtype=np.int64),
         kind_of_task=np.array([kind_at[kind] for kind, _ in tasks], dtype=np.int64),
+        names=names,
+        name=np.array([name_at[o.worker_kind, o.worker] for o in usable], dtype=np.int64),
+        run=np.array([run_at[o.run_id] for o in usable], dtype=np.int64),
         seconds=np.array([o.seconds for o in usable], dtype=np.float64),
-        nbytes=np.where(np.isfinite(nbytes) & (nbytes >= 0), nbytes, np.nan),
+        nbytes=_sizes(nbytes),
+        memory=_sizes(memory),
         trust=0.5 ** (age / HALF_LIFE),
     )
+
+
+def _sizes(nbytes: Floats) -> Floats:
+    return np.where(np.isfinite(nbytes) & (nbytes >= 0), nbytes, np.nan)

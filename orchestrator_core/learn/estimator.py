@@ -3,28 +3,33 @@
 After a single run each task was seen once, on one worker. What it would take on the others follows
 from how workers compare over all kinds together (`effects.py`), once the part of a duration that no
 worker makes shorter is taken off (`overhead.py`). The more is seen, the more a single task, and a
-kind on a worker kind, count for themselves.
+kind on a worker kind, count for themselves. Workers of one kind that clearly differ become kinds of
+their own (`apart.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from orchestrator_core.costs.observation import Observation
+from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.learn.apart import tell_apart
 from orchestrator_core.learn.columns import Columns, columns_of
-from orchestrator_core.learn.effects import Effects, solve
-from orchestrator_core.learn.history_costs import (
-    HistoryCosts,
+from orchestrator_core.learn.effects import Effects
+from orchestrator_core.learn.history_costs import HistoryCosts
+from orchestrator_core.learn.learned import (
     KindCosts,
+    NamedWorker,
     PairCosts,
     TaskCosts,
     WorkerCosts,
 )
 from orchestrator_core.learn.overhead import overheads
-from orchestrator_core.learn.sizes import Sizes, sizes_of
+from orchestrator_core.learn.sizes import Sizes, memory_of, sizes_of
+from orchestrator_core.learn.solver import solve
 
 
 def fit(
@@ -42,15 +47,51 @@ def fit(
     if not len(columns):
         return HistoryCosts()
     declared = dict(speeds or {})
-    prior = -np.log([max(declared.get(kind, 1.0), 1e-9) for kind in columns.worker_kinds])
-    overhead = overheads(columns, prior)
+    finer, overhead = _finer_kinds(columns, declared)
+    named = _named(columns, finer)
+    if named:
+        columns = columns.with_workers(finer)
+    prior = _prior(columns, declared)
     effects = solve(columns, overhead, prior)
     return HistoryCosts(
         kinds=_kinds(columns, effects, overhead, sizes_of(columns)),
         workers=_workers(columns, effects, declared),
         noise=effects.noise,
         interaction=effects.interaction,
+        named=named,
     )
+
+
+def _finer_kinds(columns: Columns, declared: Mapping[str, float]) -> tuple[tuple[str, ...], Floats]:
+    """The kind of each of `columns.names`, and the (kinds,) overhead."""
+    plain = tuple(kind for kind, _ in columns.names)
+    prior = _prior(columns, declared)
+    overhead = overheads(columns, prior)
+    finer = tell_apart(columns, overhead, prior)
+    if finer == plain:
+        return plain, overhead
+    # Workers that differ tell what no worker makes shorter, and that tells how they differ.
+    apart = columns.with_workers(finer)
+    overhead = overheads(apart, _prior(apart, declared))
+    return tell_apart(columns, overhead, prior), overhead
+
+
+def _named(columns: Columns, finer: Sequence[str]) -> tuple[NamedWorker, ...]:
+    return tuple(
+        NamedWorker(kind, name, new)
+        for (kind, name), new in zip(columns.names, finer, strict=True)
+        if new != kind
+    )
+
+
+def _prior(columns: Columns, declared: Mapping[str, float]) -> Floats:
+    """(v,) the log slowness that the declared speeds promise."""
+    speeds = [_speed(declared, kind) or 1.0 for kind in columns.worker_kinds]
+    return np.asarray(-np.log(np.maximum(speeds, 1e-9)))
+
+
+def _speed(declared: Mapping[str, float], kind: str) -> float | None:
+    return declared.get(kind, declared.get(plain_kind(kind)))
 
 
 def _kinds(
@@ -59,6 +100,7 @@ def _kinds(
     seen = np.zeros(effects.pair.shape, dtype=bool)
     seen[columns.kind, columns.worker] = True
     samples = np.bincount(columns.kind, minlength=len(columns.kinds))
+    memory = memory_of(columns)
     tasks: list[list[TaskCosts]] = [[] for _ in columns.kinds]
     for i, (kind, (_, name)) in enumerate(
         zip(columns.kind_of_task.tolist(), columns.tasks, strict=True)
@@ -77,6 +119,7 @@ def _kinds(
             nbytes=_known(sizes.kind[k]),
             pairs=_pairs(columns, effects, k, np.flatnonzero(seen[k]).tolist()),
             tasks=tuple(tasks[k]),
+            memory=_known(memory[k]),
         )
         for k, kind in enumerate(columns.kinds)
     )
@@ -101,7 +144,7 @@ def _workers(
             samples=int(samples[v]),
             log_seconds=float(effects.worker[v]),
             variance=float(effects.worker_variance[v]),
-            speed=declared.get(kind),
+            speed=_speed(declared, kind),
         )
         for v, kind in enumerate(columns.worker_kinds)
     )

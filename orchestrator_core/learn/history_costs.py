@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 
@@ -10,79 +10,16 @@ import msgspec
 import numpy as np
 
 from orchestrator_core.errors import InvalidFormat
-from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Floats, Ints, TaskGraph
+from orchestrator_core.learn.learned import KindCosts, NamedWorker, WorkerCosts
+from orchestrator_core.learn.slowness import slowness_of
 
 FORMAT = "orchestrator.history-costs/1"
 
-UNSEEN_WORKER = 0.25
-"""Variance of the log slowness of a worker kind that was never seen, around its declared speed."""
-
 _LONGEST = 40.0
 """Log seconds are kept within this of 0, so that no prediction overflows."""
-
-
-@dataclass(frozen=True)
-class TaskCosts:
-    """What is special to a named task of a kind.
-
-    Attributes:
-        log_seconds: what its log work differs from its kind's by. variance: of that.
-        nbytes: size of its output in bytes, or None if not known.
-    """
-
-    name: str
-    log_seconds: float
-    variance: float
-    nbytes: float | None
-
-
-@dataclass(frozen=True)
-class PairCosts:
-    """What is special to a kind on a worker kind: added to log seconds; `variance` of that."""
-
-    worker_kind: str
-    log_seconds: float
-    variance: float
-
-
-@dataclass(frozen=True)
-class KindCosts:
-    """What is known of a kind of tasks.
-
-    Attributes:
-        samples: observations.
-        log_seconds: log of the seconds of work on a worker of effect 0, beside the overhead.
-        overhead: seconds that it takes on any worker.
-        between: standard deviation of log work between its tasks.
-        nbytes: size of its outputs in bytes, or None if not known.
-    """
-
-    kind: str
-    samples: int
-    log_seconds: float
-    overhead: float
-    between: float
-    nbytes: float | None
-    pairs: tuple[PairCosts, ...] = ()
-    tasks: tuple[TaskCosts, ...] = ()
-
-
-@dataclass(frozen=True)
-class WorkerCosts:
-    """What is known of a kind of workers.
-
-    Attributes:
-        samples: observations.
-        log_seconds: log slowness; 0.69 more takes twice as long. variance: of that.
-        speed: declared speed when it was learned, or None.
-    """
-
-    kind: str
-    samples: int
-    log_seconds: float
-    variance: float
-    speed: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +32,7 @@ class HistoryCosts:
 
     Attributes:
         kinds: sorted by name. workers: sorted by kind.
+        named: the workers that were seen to differ from their kind.
         noise: standard deviation of log seconds when one task is repeated on one worker.
         interaction: standard deviation of what is special to a kind on a worker kind.
     """
@@ -103,6 +41,23 @@ class HistoryCosts:
     workers: tuple[WorkerCosts, ...] = ()
     noise: float = 0.0
     interaction: float = 0.0
+    named: tuple[NamedWorker, ...] = ()
+
+    def distinguish(self, cluster: Cluster) -> Cluster:
+        """The cluster with a finer kind for each worker that was seen to differ from its kind.
+
+        All others, and names that were never seen, stay what they are.
+        """
+        kinds = [self._finer_kind(worker) for worker in cluster.workers]
+        if kinds == [worker.kind for worker in cluster.workers]:
+            return cluster
+        return Cluster.from_matrices(
+            [replace(w, kind=kind) for w, kind in zip(cluster.workers, kinds, strict=True)],
+            latency=cluster.latency,
+            seconds_per_byte=cluster.seconds_per_byte,
+            encode_seconds_per_byte=cluster.encode_seconds_per_byte,
+            stock=cluster.stock,
+        )
 
     def knows(self, graph: TaskGraph) -> bool:
         """Was every kind of the graph's tasks observed at least once?"""
@@ -133,6 +88,11 @@ class HistoryCosts:
         kinds = np.array([self._value(kind, "nbytes") for kind in graph.kinds])
         return np.where(np.isnan(sizes), kinds[graph.kind_of], sizes)
 
+    def memory_bytes(self, graph: TaskGraph) -> Floats:
+        """(tasks,) bytes that each takes while it runs, beside its inputs; NaN where not known."""
+        kinds = np.array([self._value(kind, "memory") for kind in graph.kinds])
+        return kinds[graph.kind_of]
+
     @staticmethod
     def from_json(text: str | bytes) -> HistoryCosts:
         """The costs that `to_json` wrote.
@@ -162,6 +122,14 @@ class HistoryCosts:
     @cached_property
     def _kind(self) -> dict[str, KindCosts]:
         return {kind.kind: kind for kind in self.kinds}
+
+    @cached_property
+    def _finer(self) -> dict[tuple[str, str], str]:
+        return {(each.kind, each.name): each.finer for each in self.named}
+
+    def _finer_kind(self, worker: Worker) -> str:
+        own, plain = (worker.kind, worker.name), (plain_kind(worker.kind), worker.name)
+        return self._finer.get(own) or self._finer.get(plain) or worker.kind
 
     @cached_property
     def _worker(self) -> dict[str, WorkerCosts]:
@@ -213,7 +181,7 @@ class HistoryCosts:
 
     def _on_workers(self, graph: TaskGraph, cluster: Cluster) -> tuple[Floats, Floats]:
         """(kinds, workers) log seconds and their variance, for a task like its kind's others."""
-        slowness, variance = self._slowness(cluster)
+        slowness, variance = slowness_of(cluster, self._worker)
         level = np.array([self._value(kind, "log_seconds") for kind in graph.kinds])
         effect = level[:, None] + slowness[None, :]
         spread = np.tile(variance + self.interaction**2, (len(graph.kinds), 1))
@@ -227,26 +195,6 @@ class HistoryCosts:
                     effect[row, column] += pair.log_seconds
                     spread[row, column] += pair.variance - self.interaction**2
         return effect, spread
-
-    def _slowness(self, cluster: Cluster) -> tuple[Floats, Floats]:
-        """(workers,) log slowness and its variance; kinds never seen go by their declared speed."""
-        slowness = np.empty(len(cluster))
-        variance = np.full(len(cluster), UNSEEN_WORKER)
-        reference = self._slowness_at_speed_one(cluster)
-        for column, worker in enumerate(cluster.workers):
-            known = self._worker.get(worker.kind)
-            if known is None:
-                slowness[column] = reference - np.log(worker.speed)
-            else:
-                slowness[column], variance[column] = known.log_seconds, known.variance
-        return slowness, variance
-
-    def _slowness_at_speed_one(self, cluster: Cluster) -> float:
-        """By the known kinds of workers: those in the cluster, or else all that were learned."""
-        present = {w.kind: w.speed for w in cluster.workers if w.kind in self._worker}
-        speeds = present or {worker.kind: worker.speed or 1.0 for worker in self.workers}
-        known = [self._worker[kind].log_seconds + np.log(speeds[kind]) for kind in speeds]
-        return float(np.median(known)) if known else 0.0
 
 
 def _mode_factors(graph: TaskGraph) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.learn.columns import Columns
-from orchestrator_core.learn.effects import solve
+from orchestrator_core.learn.solver import solve
 
 CANDIDATES = (0.0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.055, 0.075, 0.1, 0.15, 0.2)
 """Seconds that are tried."""

@@ -1,4 +1,7 @@
-"""Sizes of outputs: what a task gave before it gives again; a new task gives what its kind does."""
+"""Sizes of outputs: what a task gave before it gives again; a new task gives what its kind does.
+
+And the memory that a kind takes while it runs.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,13 @@ from orchestrator_core.learn.robust import NORMAL, group_medians
 
 NOISE = 0.1
 """Standard deviation of log bytes of one task repeated, as long as little is seen."""
+
+MEMORY_QUANTILE = 0.9
+"""Part of the executions that must have taken no more memory.
+
+A process that has freed memory keeps it, and what runs next there seems to take none: most
+executions tell too little, none too much but the first, which may have loaded a library.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,3 +49,19 @@ def sizes_of(columns: Columns) -> Sizes:
     belief = samples * variance / np.maximum(samples * variance + NOISE**2, 1e-12)
     drawn = level[of_kind] + belief * (middle - level[of_kind])
     return Sizes(task=np.expm1(drawn), kind=np.expm1(level))
+
+
+def memory_of(columns: Columns) -> Floats:
+    """(kinds,) bytes that a task of the kind takes while it runs; NaN where nobody measured.
+
+    At least its output, which is made while it runs.
+    """
+    taken = np.fmax(columns.memory, columns.nbytes)
+    taken[np.isnan(columns.memory)] = np.nan
+    memory = np.full(len(columns.kinds), np.nan)
+    for kind in range(len(columns.kinds)):
+        known = taken[columns.kind == kind]
+        known = known[~np.isnan(known)]
+        if len(known):
+            memory[kind] = np.quantile(known, MEMORY_QUANTILE, method="higher")
+    return memory

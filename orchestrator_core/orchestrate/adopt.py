@@ -1,17 +1,55 @@
-"""Is a plan worth following? Only if it beats Dask's own policy when tasks run long."""
+"""Is a plan worth following? Only if it beats Dask's own policy whatever the durations.
+
+Both are simulated with expected durations, with durations that are rarely exceeded, and with some
+that are drawn at random. Dask does not see which worker is fast, so which one gets the first tasks
+is chance: it is judged by the median over several such chances.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.simulate import simulate_default, simulate_placed
+from orchestrator_core.execute.directives import Hold
+from orchestrator_core.execute.draws import draws
+from orchestrator_core.execute.measures import NONE, Measures, choose_measures
+from orchestrator_core.execute.rehearsal import Rehearsal
+from orchestrator_core.execute.unplanned import Unplanned
+from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.orchestrate.alike import ALIKE, are_alike
 from orchestrator_core.plan.schedule import Schedule
 
-SEEDS = 3
+SEEDS = 7
 LARGE = 1_000
-"""Orders of equal workers that are simulated; only one for graphs of more tasks than `LARGE`."""
+"""Runs of Dask's own policy, each with another order of workers; fewer if the run is short for its
+number of tasks, and for graphs of more tasks than `LARGE`."""
+
+SIMULATED_TASKS = 10_000
+"""Tasks that are simulated in each race at most, and those of one run at least."""
+
+SHARE_OF_RUN = 0.02
+"""Part of the time that the plan takes which may be spent on simulating Dask's own policy."""
+
+SECONDS_A_TASK = 2e-5
+"""About what it takes to simulate Dask's policy for one task."""
+
+LEAST_SAVED = 0.02
+"""Seconds that a plan must save: about what deciding and steering cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Makespans in seconds, the medians over the same durations: of the plan, and of Dask alone."""
+
+    planned: float
+    default: float
+
+    @property
+    def gain(self) -> float:
+        """Part of Dask's time that the plan saves."""
+        return 1.0 - self.planned / self.default if self.default > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,46 +57,109 @@ class Verdict:
     """The comparison behind a decision.
 
     Attributes:
-        adopt: follow the plan?
-        planned, default: simulated makespans at pessimistic durations, in seconds.
-        default_predicted: simulated makespan of Dask's policy at expected durations, in seconds.
+        adopt: follow the plan? reason: one sentence for people.
+        expected, pessimistic, drawn: the races at expected durations, at durations that are rarely
+            exceeded, and at durations drawn from what earlier runs showed.
+        measures: what is to be done beside placing, if the plan is followed.
     """
 
     adopt: bool
-    planned: float
-    default: float
-    default_predicted: float
+    reason: str
+    expected: Race
+    pessimistic: Race
+    drawn: Race
+    measures: Measures = NONE
 
     @property
-    def reason(self) -> str:
-        """One sentence for people."""
-        figures = f"{self.planned:.3g} s against {self.default:.3g} s by Dask's own order"
-        if self.adopt:
-            return f"planned: even if tasks run long it takes {figures}"
-        return f"left to Dask: if tasks run long the plan takes {figures}"
+    def default_predicted(self) -> float:
+        """Seconds that Dask alone will take: what a forecast of the plan is to be held against."""
+        return self.drawn.default
+
+    @property
+    def holds(self) -> Mapping[str, Hold]:
+        """By task name: what is kept back although it is ready."""
+        return self.measures.holds
+
+    @property
+    def prefetch(self) -> bool:
+        """Are outputs sent ahead?"""
+        return self.measures.prefetch
 
 
 def judge(
-    expected: Instance, pessimistic: Instance, schedule: Schedule, min_gain: float
+    expected: Instance,
+    pessimistic: Instance,
+    schedule: Schedule,
+    min_gain: float,
+    measures: Measures | None = None,
 ) -> Verdict:
-    """Compare the schedule with Dask's policy; both meet the pessimistic durations.
+    """Let the schedule race against Dask's own policy.
 
     Args:
         expected: what the plan was made for.
         pessimistic: the same graph and cluster with durations that are rarely exceeded.
-        min_gain: fraction of the default's time that the plan must save, >= 0.
+        min_gain: part of the default's time that the plan must save in each race, >= 0.
+        measures: what is done beside placing; None lets them be chosen here.
     """
-    planned = simulate_placed(expected, schedule, pessimistic.seconds).makespan
-    default = _default(pessimistic)
-    return Verdict(
-        adopt=planned <= default * (1.0 - min_gain),
-        planned=planned,
-        default=default,
-        default_predicted=_default(expected),
+    alike = are_alike(expected)
+    if measures is None:
+        measures = NONE if alike else choose_measures(expected, pessimistic, schedule)
+    track = _Track(expected, schedule, measures)
+    chances = _chances(expected, schedule)
+    drawn = draws(expected, pessimistic, chances)
+    races = (
+        track.race([expected.seconds] * chances),
+        track.race([pessimistic.seconds] * chances),
+        track.race((drawn * chances)[:chances]),
+    )
+    why_not = ALIKE if alike else _why_not(races, min_gain)
+    return Verdict(not why_not, why_not or _why(races), *races, NONE if why_not else measures)
+
+
+def _chances(instance: Instance, schedule: Schedule) -> int:
+    """How many runs of Dask's own policy are simulated in each race."""
+    n = max(1, instance.graph.n_instances)
+    in_time = int(SHARE_OF_RUN * schedule.makespan / (3 * SECONDS_A_TASK * n))
+    return max(3 if n <= LARGE else 1, min(SEEDS, in_time, SIMULATED_TASKS // n))
+
+
+class _Track:
+    """Where the schedule and Dask's own policy meet the same durations."""
+
+    def __init__(self, instance: Instance, schedule: Schedule, measures: Measures) -> None:
+        self._plan, self._measures = Rehearsal(instance, schedule), measures
+        self._dask = Unplanned(instance)
+
+    def race(self, tables: Sequence[Floats]) -> Race:
+        """Both with each of these (modes, workers) seconds; Dask with another chance each time."""
+        planned = {id(t): self._planned(t) for t in tables}
+        alone = [self._dask.run(chance, t).makespan for chance, t in enumerate(tables)]
+        return Race(median(planned[id(t)] for t in tables), median(alone))
+
+    def _planned(self, table: Floats) -> float:
+        return self._plan.makespan(table, self._measures.holds, self._measures.prefetch)
+
+
+def _why_not(races: tuple[Race, Race, Race], min_gain: float) -> str:
+    """One sentence for people; empty if nothing speaks against the plan."""
+    expected = races[0]
+    saved = expected.default - expected.planned
+    if 0 <= saved < LEAST_SAVED:
+        return f"left to Dask: at most {saved * 1e3:.0f} ms can be saved, less than planning costs"
+    cases = ("as expected", "long", "as they did in earlier runs")
+    case, race = min(zip(cases, races, strict=True), key=lambda each: each[1].gain)
+    if race.gain >= min_gain:
+        return ""
+    return (
+        f"left to Dask: if tasks run {case} the plan takes {race.planned:.3g} s against "
+        f"{race.default:.3g} s by Dask's own order; it must save {min_gain:.0%}"
     )
 
 
-def _default(instance: Instance) -> float:
-    """Dask takes equal workers in an order of its own: the median over several such orders."""
-    seeds = range(SEEDS if instance.graph.n_instances <= LARGE else 1)
-    return median(simulate_default(instance, seed=seed).makespan for seed in seeds)
+def _why(races: tuple[Race, Race, Race]) -> str:
+    expected, pessimistic, _ = races
+    return (
+        f"planned: it takes {expected.planned:.3g} s against {expected.default:.3g} s by Dask's "
+        f"own order, and {pessimistic.planned:.3g} s against {pessimistic.default:.3g} s if tasks "
+        "run long"
+    )

@@ -13,7 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.simulate import simulate_placed
+from orchestrator_core.execute.draws import draws
+from orchestrator_core.execute.measures import NONE, Measures, choose_measures
+from orchestrator_core.execute.rehearsal import Rehearsal
+from orchestrator_core.orchestrate.alike import are_alike
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.steady import chains_first
@@ -25,29 +28,39 @@ SIMULATED_TASKS = 20_000
 WORTH_IT = 0.01
 """Part of the expected time that another order must save, since it costs proven optimality."""
 
-DEVIATIONS_TO_P90 = 1.2816
-"""Standard deviations between the median and the 0.9 quantile of a normal distribution."""
-
 
 def expected_makespans(
-    instance: Instance, pessimistic: Instance, schedules: Sequence[Schedule]
+    instance: Instance,
+    pessimistic: Instance,
+    schedules: Sequence[Schedule],
+    measures: Measures = NONE,
 ) -> list[float]:
     """Mean makespan of each schedule over the same simulated runs, in seconds.
 
     Args:
         instance: with expected durations. pessimistic: with the 0.9 quantiles.
+        measures: with which all of them are carried out.
     """
-    n = instance.graph.n_instances
-    runs = max(1, min(SAMPLES, SIMULATED_TASKS // max(1, n)))
-    generator = np.random.default_rng(0)
-    spread = _log_spread(instance, pessimistic)
-    totals = np.zeros(len(schedules))
-    for _ in range(runs):
-        noise = np.exp(spread * generator.standard_normal((len(spread), 1)))
-        drawn = instance.seconds * noise
-        totals += [simulate_placed(instance, each, drawn).makespan for each in schedules]
-    means: list[float] = (totals / runs).tolist()
-    return means
+    runs = max(1, min(SAMPLES, SIMULATED_TASKS // max(1, instance.graph.n_instances)))
+    tables = draws(instance, pessimistic, runs)
+    rehearsals = [Rehearsal(instance, schedule) for schedule in schedules]
+    return [
+        float(np.mean([each.makespan(t, measures.holds, measures.prefetch) for t in tables]))
+        for each in rehearsals
+    ]
+
+
+def with_measures(
+    instance: Instance, pessimistic: Instance, schedule: Schedule
+) -> tuple[Measures, float]:
+    """The measures that are worth taking for the schedule, and its mean makespan with them.
+
+    Args:
+        instance: with expected durations. pessimistic: with the 0.9 quantiles.
+    """
+    measures = NONE if are_alike(instance) else choose_measures(instance, pessimistic, schedule)
+    (expected,) = expected_makespans(instance, pessimistic, (schedule,), measures)
+    return measures, expected
 
 
 def steadier(instance: Instance, pessimistic: Instance, result: PlanResult) -> PlanResult:
@@ -58,12 +71,3 @@ def steadier(instance: Instance, pessimistic: Instance, result: PlanResult) -> P
         return result
     planned, steady = expected_makespans(instance, pessimistic, (result.schedule, other))
     return replace(result, schedule=other) if steady < planned * (1 - WORTH_IT) else result
-
-
-def _log_spread(instance: Instance, pessimistic: Instance) -> np.ndarray:
-    """(modes, workers) standard deviation of the logarithm of each duration."""
-    may_run = instance.eligible & pessimistic.eligible & (instance.seconds > 0)
-    ratio = np.ones_like(instance.seconds)
-    np.divide(pessimistic.seconds, instance.seconds, out=ratio, where=may_run)
-    spread: np.ndarray = np.log(np.maximum(ratio, 1.0)) / DEVIATIONS_TO_P90
-    return spread

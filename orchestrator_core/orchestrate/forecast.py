@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.costs.memory import with_memory
 from orchestrator_core.costs.model import CostModel, FirstKnown, GraphCosts
 from orchestrator_core.costs.sizes import with_sizes
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.learn.history_costs import HistoryCosts
+from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
 
 
@@ -22,6 +27,7 @@ class Forecast:
         expected: seconds that the schedule will take, over the usual deviations of its tasks; a
             little more than its makespan, which no deviation is part of.
         cache: ``hit`` if the schedule was stored, ``miss`` if it was made now.
+        objective: what the schedule minimises.
     """
 
     instance: Instance
@@ -29,11 +35,21 @@ class Forecast:
     result: PlanResult
     expected: float
     cache: str
+    objective: Objective = MAKESPAN
 
 
 def price(
-    graph: TaskGraph, cluster: Cluster, learned: CostModel, quantile: float = 0.5
+    graph: TaskGraph, cluster: Cluster, learned: HistoryCosts, quantile: float = 0.5
 ) -> Instance:
     """`graph` priced with what was learned, and where nothing was, with what it states itself."""
     costs = FirstKnown((learned, GraphCosts()))
-    return Instance.price(with_sizes(graph, costs), cluster, costs, quantile)
+    sized = with_memory(with_sizes(graph, costs), cluster, learned.memory_bytes(graph))
+    return Instance.price(sized, cluster, costs, quantile)
+
+
+def is_known(graph: TaskGraph, cluster: Cluster, learned: CostModel) -> bool:
+    """Was each task's time learned, or is it stated by the graph?"""
+    if not np.isnan(graph.mode_seconds).any():
+        return True
+    costs = FirstKnown((learned, GraphCosts()))
+    return not np.isnan(costs.compute_seconds(graph, cluster)).any()

@@ -12,6 +12,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.signature import Signature, cluster_signature, graph_signature
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.store.base import ScheduleKey
 
 
@@ -26,10 +27,10 @@ class Keys:
     def of(graph: TaskGraph, cluster: Cluster) -> Keys:
         return Keys(graph_signature(graph), cluster_signature(cluster))
 
-    def priced(self, instance: Instance) -> ScheduleKey:
+    def priced(self, instance: Instance, objective: Objective = MAKESPAN) -> ScheduleKey:
         """The key of a schedule of `instance`, which prices that graph on that cluster."""
         return ScheduleKey(
-            self.graph.digest, self.cluster.digest, "makespan", cost_bucket(instance)
+            self.graph.digest, self.cluster.digest, str(objective), cost_bucket(instance)
         )
 
     def prices(self, instance: Instance) -> str:

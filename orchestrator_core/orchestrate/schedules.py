@@ -14,11 +14,16 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.plan.bounds import Bound, lower_bound
+from orchestrator_core.plan import warm
+from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.canonical import from_canonical, to_canonical
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.retime import retime
+from orchestrator_core.plan.first_bound import first_bound
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
+from orchestrator_core.plan.objectives.values import evaluate
 from orchestrator_core.plan.portfolio import HINT, plan
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
@@ -26,35 +31,56 @@ from orchestrator_core.store.base import StoredSchedule
 
 log = logging.getLogger("orchestrator")
 
+HURRY = 1.0
+"""With fewer seconds, most list planners are left aside where they work for another objective."""
+
 
 def make(
     instance: Instance,
     budget: Budget,
     planners: Sequence[str] | None,
     start: PlanResult | None,
+    objective: Objective = MAKESPAN,
 ) -> tuple[PlanResult, str]:
     """A new plan, begun from a stored one if there is one; ``hit`` if that was not bettered."""
-    result = plan(instance, budget, planners, hint=None if start is None else start.schedule)
+    hint = None if start is None else start.schedule
+    asked = planners or _asked(objective, budget)
+    result = plan(instance, budget, asked, hint=hint, objective=objective)
     if start is not None and result.planner == HINT:
         return replace(result, planner=start.planner), "hit"
     return result, "miss"
 
 
-def recall(memory: Memory, instance: Instance, keys: Keys) -> PlanResult | None:
+def _asked(objective: Objective, budget: Budget) -> Sequence[str] | None:
+    """Whom to ask: all, or in a hurry those who know the objective, and one who is always able."""
+    if objective == MAKESPAN or budget.iterations is not None or budget.seconds >= HURRY:
+        return None
+    # `plan` does so itself only where it chooses the planners.
+    warm.load()
+    return ("heft", "edf", *(planner.name for planner in OBJECTIVE_PLANNERS), "objective-search")
+
+
+def recall(
+    memory: Memory, instance: Instance, keys: Keys, objective: Objective = MAKESPAN
+) -> PlanResult | None:
     """The stored schedule for `instance`, if there is one that still holds.
 
     Under the very prices that it was made for it is taken as it is, with its bound; under others
     its places and order are kept, and times and bound are made anew.
     """
     begun = time.perf_counter()
-    stored = memory.find(keys.priced(instance))
+    stored = memory.find(keys.priced(instance, objective))
     if stored is None:
         return None
     same = stored.prices == keys.prices(instance)
     schedule = _fitted(stored, instance, keys, same)
     if schedule is None:
         return None
-    proven = Bound(stored.lower_bound, stored.bound_method) if same else lower_bound(instance)
+    proven = (
+        Bound(stored.lower_bound, stored.bound_method)
+        if same
+        else first_bound(instance, objective, None)
+    )
     return PlanResult(
         schedule=schedule,
         lower_bound=proven.seconds,
@@ -62,6 +88,8 @@ def recall(memory: Memory, instance: Instance, keys: Keys) -> PlanResult | None:
         planner=stored.planner,
         reason=f"stored: {stored.planner} made it for an earlier run of this graph",
         seconds=time.perf_counter() - begun,
+        objective=str(objective),
+        values=evaluate(instance, schedule, objective),
     )
 
 
@@ -80,16 +108,20 @@ def _fitted(stored: StoredSchedule, instance: Instance, keys: Keys, same: bool) 
 
 
 def keep(memory: Memory, instance: Instance, result: PlanResult, keys: Keys, flow: str) -> None:
-    """Store a schedule, in the background."""
+    """Store a schedule, in the background.
+
+    Of two under one key the better one stays: the value of the first criterion stands for the
+    makespan where another objective is asked for.
+    """
     now = time.time()
     memory.keep(
         StoredSchedule(
-            key=keys.priced(instance),
+            key=keys.priced(instance, Objective.of(result.objective)),
             prices=keys.prices(instance),
             schedule=to_canonical(
                 result.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
             ),
-            makespan=result.makespan,
+            makespan=result.value,
             lower_bound=result.lower_bound,
             bound_method=result.bound_method,
             planner=result.planner,

@@ -202,4 +202,5 @@ def observation_of(record: TaskRecord, run_id: str) -> Observation:
         seconds=record.seconds,
         nbytes=record.nbytes,
         run_id=run_id,
+        memory_peak=record.memory_peak,
     )

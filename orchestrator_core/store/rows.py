@@ -150,6 +150,7 @@ def observation(row: Row[Any]) -> Observation:
         seconds=row.end_seconds - row.start_seconds,
         nbytes=math.nan if row.nbytes is None else row.nbytes,
         run_id=row.run_id,
+        memory_peak=row.memory_peak,
     )
 
 

@@ -28,7 +28,11 @@ OTHERS = ("anrg-saga", "pyjobshop")
 def main(arguments: list[str]) -> int:
     names = sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]))
     names = [name for name in names if not name.startswith("_")]
-    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="./dev bench",
+        description=__doc__.split("\n")[0],
+        conflict_handler="resolve",  # several benchmarks may share an option, such as --data
+    )
     parser.add_argument("name", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE")
     asked = [word for word in arguments if word in names]

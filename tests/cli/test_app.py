@@ -15,7 +15,7 @@ from orchestrator_core import cli
 from orchestrator_core.cli.app import run
 from tests.cli.conftest import Invoke
 
-COMMANDS = ["plan", "runs", "schedules", "report", "doctor", "db"]
+COMMANDS = ["plan", "runs", "schedules", "report", "doctor", "db", "live"]
 HEAVY = {
     "numba",
     "ortools",

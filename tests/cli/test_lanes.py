@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator_core.cli.lanes import worker_uses
+from orchestrator_core.cli.lanes import Piece, pack, worker_uses
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.plan.schedule import Assignment, Schedule
 
@@ -63,3 +63,9 @@ def test_no_lane_holds_two_tasks_at_once(stretches: list[tuple[int, int]]) -> No
             assert before.end <= after.start
     assert sum(map(len, use.lanes)) == n
     assert use.busy == pytest.approx(sum(length for _, length in stretches))
+
+
+def test_measured_pieces_share_a_lane_if_they_hardly_overlap() -> None:
+    first, second, third = Piece(0.0, 1.05, 0), Piece(1.0, 2.0, 1), Piece(1.5, 2.5, 0)
+    assert pack([first, second, third]) == ((first, second), (third,))
+    assert pack([]) == ()

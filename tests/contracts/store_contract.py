@@ -145,6 +145,12 @@ class StoreContract:
         assert math.isnan(observation.nbytes)
         assert math.isnan(store.run("a").tasks[0].nbytes)
 
+    def test_memory_is_observed_where_it_was_measured(self, store: Store) -> None:
+        tasks = (a_record("load-1", memory_peak=7e9), a_record("load-2"))
+        store.add_run(a_run(tasks=tasks))
+        observed = {o.task: o.memory_peak for o in store.observations(["load"])}
+        assert observed == {"load-1": 7e9, "load-2": None}
+
     def test_a_run_added_again_replaces_itself(self, store: Store) -> None:
         store.add_run(a_run(seconds=9.0))
         store.add_run(a_run(seconds=3.0, tasks=(a_record(),)))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInstance, InvalidSchedule
 from orchestrator_core.execute.simulate import replay, simulate_default, simulate_placed
+from orchestrator_core.execute.unplanned import Unplanned
 from orchestrator_core.graph.cluster import Cluster, Link, Worker
 from orchestrator_core.graph.task import Edge, Mode, Task
 from orchestrator_core.graph.task_graph import TaskGraph
@@ -227,6 +228,30 @@ class TestDefault:
         edges = [Edge(f"t{i}", f"t{i + 1}") for i in range(4)]
         instance = price(tasks, edges, self.FAST_AND_SLOW)
         assert {simulate_default(instance, seed=s).makespan for s in range(10)} == {5.0, 20.0}
+
+    def test_a_chain_beside_fillers_is_a_lottery(self) -> None:
+        """16 x 0.8 s at speed 4, 2 or 1. Real runs of this took 4.3, 7.3 and 13.9 s.
+
+        On the fast worker the chain takes 3.2 s, and then the fillers are what takes longest: all
+        work together is 32.8 s at speed 1, on workers of 8 in all.
+        """
+        tasks = [Task(f"chain-{i}", kind="chain", seconds=0.8) for i in range(16)]
+        tasks += [Task(f"fill-{i}", kind="fill", seconds=0.2) for i in range(100)]
+        edges = [Edge(f"chain-{i}", f"chain-{i + 1}") for i in range(15)]
+        cluster = Cluster([Worker(f"w{i}", speed=s) for i, s in enumerate((4.0, 2.0, 1.0, 1.0))])
+        instance = price(tasks, edges, cluster)
+        makespans = {round(simulate_default(instance, seed=s).makespan, 1) for s in range(12)}
+        assert makespans == {4.2, 6.4, 12.8}
+        assert min(makespans) >= 32.8 / 8
+
+    def test_what_happens_is_not_what_dask_believes(self) -> None:
+        """Two tasks each: 2 s. If one needs 3 s a task, the other takes its second one over."""
+        tasks = [Task(f"t{i}", kind=f"k{i}", seconds=1.0) for i in range(4)]
+        dask = Unplanned(price(tasks, [], Cluster([Worker("w1"), Worker("w2")])))
+        assert dask.run().makespan == 2.0
+        assert dask.run(seconds=np.array([[1.0, 3.0]] * 4)).makespan == 3.0
+        assert dask.run(seconds=np.array([[3.0, 3.0]] * 4)).makespan == 6.0
+        assert dask.run().makespan == 2.0
 
     def test_a_task_goes_to_its_largest_input(self) -> None:
         tasks = [

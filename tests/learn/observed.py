@@ -74,9 +74,15 @@ def cluster(**speeds: float) -> Cluster:
 
 
 def observe(
-    task: str, worker_kind: str, seconds: float, nbytes: float = 0.0, run_id: str = ""
+    task: str,
+    worker_kind: str,
+    seconds: float,
+    nbytes: float = 0.0,
+    run_id: str = "",
+    memory: float | None = None,
 ) -> Observation:
     """An observation of a task named ``kind-number``."""
+    worker = f"a-{worker_kind}"
     return Observation(
-        task, task.split("-")[0], f"a-{worker_kind}", worker_kind, seconds, nbytes, run_id
+        task, task.split("-")[0], worker, worker_kind, seconds, nbytes, run_id, memory
     )

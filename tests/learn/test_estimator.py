@@ -13,6 +13,7 @@ from orchestrator_core.costs.observation import Observation
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import Floats, TaskGraph
 from orchestrator_core.learn.estimator import fit
+from orchestrator_core.learn.history_costs import HistoryCosts
 from tests.learn.observed import World, cluster, observe
 
 
@@ -205,6 +206,27 @@ def test_sizes_are_those_of_the_task_and_for_new_tasks_those_of_the_kind() -> No
     assert huge == pytest.approx(5e9, rel=0.01)
     assert odd == new == pytest.approx(2e6, rel=0.1)
     assert math.isnan(never)
+
+
+def test_memory_is_what_most_executions_of_a_kind_did_not_exceed() -> None:
+    """A process that freed memory keeps it: later tasks seem to take none."""
+    peaks = [4e8, *[0.0] * 8, 3e8, *[0.0] * 7, 2e9, 3.1e8, 3.2e8]
+    observed = [
+        observe(f"load-{i}", "big", 1.0, nbytes=1e6, memory=peak) for i, peak in enumerate(peaks)
+    ]
+    observed += [observe("make-1", "big", 1.0, nbytes=5e8, memory=0.0)]
+    observed += [observe("fit-1", "big", 1.0, nbytes=5e8)]
+    observed += [observe("odd-1", "big", 1.0, nbytes=math.nan, memory=math.inf)]
+    builder = TaskGraph.build()
+    for task in ("load-7", "load-new", "make-1", "fit-1", "odd-1", "never-1"):
+        builder.task(task, kind=task.split("-")[0])
+    costs = fit(observed)
+    old, new, make, *unknown = costs.memory_bytes(builder.done()).tolist()
+    assert old == new == 4e8
+    assert make == 5e8, "at least the output, which is made while it runs"
+    assert np.isnan(unknown).all()
+    assert np.isnan(HistoryCosts().memory_bytes(builder.done())).all()
+    assert HistoryCosts.from_json(costs.to_json()) == costs
 
 
 def test_outputs_without_size_have_none() -> None:

@@ -36,6 +36,7 @@ class Advisory:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._advisor: Advisor | None = None
         self._asked: Future[Advice] | None = None
+        self._refined: Future[Advice] | None = None
         self._records: queue.Queue[Callable[[], RunRecord] | None] = queue.Queue()
         self._started = asyncio.Event()
         self._closed = asyncio.Event()
@@ -64,6 +65,18 @@ class Advisory:
         answer: Future[Advice] = Future()
         self._asked = answer
         _thread(lambda: _answer(answer, question, self._advisor), "orchestrator-advice")
+        return answer
+
+    def refine(self, refine: Callable[[], Advice]) -> Future[Advice] | None:
+        """The future answer to what may take longer; None while another such is thought about.
+
+        Questions are answered meanwhile.
+        """
+        if self._closing or not (self._refined is None or self._refined.done()):
+            return None
+        answer: Future[Advice] = Future()
+        self._refined = answer
+        _thread(lambda: _answer(answer, lambda _: refine(), self._advisor), "orchestrator-refine")
         return answer
 
     def record(self, build: Callable[[], RunRecord]) -> None:
@@ -142,7 +155,8 @@ def _answer(answer: Future[Advice], question: Question, advisor: Advisor | None)
     assert advisor is not None
     try:
         answer.set_result(question(advisor))
-    except Exception as error:
+    except BaseException as error:
+        # Whatever it is (an exit, too): who asked must not wait for ever.
         answer.set_exception(error)
 
 

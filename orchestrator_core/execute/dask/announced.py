@@ -60,6 +60,11 @@ class Announcements:
     def __len__(self) -> int:
         return len(self._runs)
 
+    @property
+    def runs(self) -> tuple[AnnouncedRun, ...]:
+        """The announced runs, the longest unused first."""
+        return tuple(self._runs.values())
+
     def get(self, run_id: str) -> AnnouncedRun | None:
         """The run, or None if nobody announced it or it was given up."""
         run = self._runs.get(run_id)

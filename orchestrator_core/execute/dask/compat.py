@@ -35,6 +35,15 @@ def probe(scheduler: Scheduler) -> str:
     return "observe"
 
 
+def sends_messages(scheduler: Scheduler) -> bool:
+    """Can the order be seen to in which workers hear of tasks? A plan is followed without, too."""
+    return "send_all" not in vars(scheduler) and _parameters(type(scheduler), "send_all") == [
+        "self",
+        "client_msgs",
+        "worker_msgs",
+    ]
+
+
 def choose(wanted: str, scheduler: Scheduler) -> str:
     """The mode to use: the wanted one, or the next below it that the scheduler allows."""
     possible = probe(scheduler)
@@ -45,11 +54,12 @@ def choose(wanted: str, scheduler: Scheduler) -> str:
 
 def _takes_a_task(owner: object, name: str) -> bool:
     """Is there such a method, unreplaced, with one argument `ts`?"""
-    method = getattr(type(owner), name, None)
-    if method is None or name in vars(owner):
-        return False
+    return name not in vars(owner) and _parameters(type(owner), name) == ["self", "ts"]
+
+
+def _parameters(owner: type, name: str) -> list[str] | None:
+    """The names of a method's parameters; None if there is no such method."""
     try:
-        parameters = list(inspect.signature(method).parameters)
-    except (TypeError, ValueError):
-        return False
-    return parameters == ["self", "ts"]
+        return list(inspect.signature(getattr(owner, name)).parameters)
+    except (AttributeError, TypeError, ValueError):
+        return None

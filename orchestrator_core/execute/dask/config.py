@@ -6,7 +6,7 @@ Importing this module makes the defaults of `orchestrator.yaml` known to `dask.c
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,7 @@ import dask.config
 from dask.utils import parse_timedelta
 
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.plan.objective import Objective
 
 Mode = Literal["auto", "director", "restrict", "observe", "off"]
 MODES: tuple[str, ...] = get_args(Mode)
@@ -36,7 +37,10 @@ class Options:
         mode: one of `MODES`. store: a database URL or a file.
         min_tasks: smaller graphs are left to Dask.
         min_gain: part of the default policy's makespan that a plan must save, in [0, 1).
-        plan_wait: seconds that the scheduler waits for a plan.
+        plan_wait: seconds that a graph's tasks wait for their plan.
+        hung_after: seconds without a heartbeat after which a worker that a plan waits for is taken
+            off the cluster; 0 for never.
+        objective: what plans minimise, such as "price,makespan"; see `plan.objective`.
     """
 
     mode: str = "auto"
@@ -44,6 +48,8 @@ class Options:
     min_tasks: int | None = None
     min_gain: float | None = None
     plan_wait: float | None = None
+    hung_after: float | None = None
+    objective: str | None = None
 
     def __post_init__(self) -> None:
         check_mode(self.mode, "mode")
@@ -53,13 +59,25 @@ class Options:
             raise InvalidInput(f"min_gain must be in [0, 1), found {self.min_gain!r}")
         if self.plan_wait is not None and self.plan_wait < 0:
             raise InvalidInput(f"plan_wait must be >= 0 seconds, found {self.plan_wait!r}")
+        if self.hung_after is not None and self.hung_after < 0:
+            raise InvalidInput(f"hung_after must be >= 0 seconds, found {self.hung_after!r}")
+        if self.objective is not None:
+            Objective.of(self.objective)
+
+    @property
+    def wishes(self) -> Mapping[str, Any]:
+        """What an advisor is asked for beside its store: what differs from the defaults."""
+        wishes = {"objective": self.objective, "min_gain": self.min_gain}
+        defaults = {name: DEFAULTS["orchestrator"][name.replace("_", "-")] for name in wishes}
+        return {k: v for k, v in wishes.items() if v is not None and v != defaults[k]}
 
 
 def resolve(options: Options) -> Options:
     """The options with nothing left open but the store, which may stay None for the default.
 
     Raises:
-        InvalidInput: for a mode that does not exist; it is named, with where it was found.
+        InvalidInput: for a mode or an objective that does not exist; it is named, with where it
+            was found.
     """
     return Options(
         mode=_mode(options.mode),
@@ -69,6 +87,12 @@ def resolve(options: Options) -> Options:
         plan_wait=float(
             parse_timedelta(_get("plan-wait") if options.plan_wait is None else options.plan_wait)
         ),
+        hung_after=float(
+            parse_timedelta(
+                _get("hung-after") if options.hung_after is None else options.hung_after
+            )
+        ),
+        objective=str(_get("objective") if options.objective is None else options.objective),
     )
 
 
@@ -83,7 +107,7 @@ def check_mode(mode: object, where: str) -> str:
     return str(mode)
 
 
-def advisor_factory() -> Callable[[str | None], Any]:
+def advisor_factory() -> Callable[..., Any]:
     """The function that the configuration names in `orchestrator.advisor`.
 
     Raises:
@@ -97,7 +121,7 @@ def advisor_factory() -> Callable[[str | None], Any]:
             f"orchestrator.advisor = {name!r}; expected 'package.module:function', as in "
             "'orchestrator_core.orchestrate:advisor_for_store'"
         )
-    return cast("Callable[[str | None], Any]", getattr(import_module(module), function))
+    return cast("Callable[..., Any]", getattr(import_module(module), function))
 
 
 def _mode(argument: str) -> str:

@@ -1,19 +1,26 @@
 """Following a plan at Dask's own points of decision: the exact way.
 
-Three methods are replaced on the live objects, for planned keys only:
+Four methods are replaced on the live objects, for planned keys only:
 - `Scheduler.is_rootish`: a planned task is never queued for whoever is least busy;
-- `Scheduler.decide_worker_non_rootish`: it goes to its worker, if that one runs now;
-- `WorkStealing.steal_time_ratio`: nobody steals it from there.
+- `Scheduler.decide_worker_non_rootish`: it goes to its worker, if that one runs now, or to none as
+  long as it is held;
+- `WorkStealing.steal_time_ratio`: nobody steals it from there;
+- `Scheduler.send_all`: of tasks that are sent at once, the worker hears in the order of the plan.
 A decision is late: what a lost, paused or retiring worker should have run, Dask places. Whatever
 goes wrong in a replacement, the original answers: an error raised here would break the scheduler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any
 
-from orchestrator_core.execute.directives import Follower
+from distributed.metrics import monotonic
+
+from orchestrator_core.execute.dask.compat import sends_messages
+from orchestrator_core.execute.dask.ordering import in_order
+from orchestrator_core.execute.directives import Key
+from orchestrator_core.execute.follower import Follower, Stage
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState, WorkerState
@@ -30,9 +37,16 @@ class Director:
     """Answers for planned keys; everything else is the original's."""
 
     def __init__(
-        self, scheduler: Scheduler, roster: Roster, follower: Follower, fault: Fault
+        self,
+        scheduler: Scheduler,
+        roster: Roster,
+        follower: Follower,
+        fault: Fault,
+        held: Callable[[Key], None],
+        awaiting: Container[Key],
     ) -> None:
         self._roster = roster
+        self._held, self._awaiting = held, awaiting
         self._follower = follower
         self._fault = fault
         self._scheduler = scheduler
@@ -45,6 +59,8 @@ class Director:
             Override(scheduler, "is_rootish", self._is_rootish),
             Override(scheduler, "decide_worker_non_rootish", self._decide),
         ]
+        if sends_messages(scheduler):
+            self._overrides.append(Override(scheduler, "send_all", self._send_all))
         if self._stealing is not None:
             self._overrides.append(
                 Override(self._stealing, "steal_time_ratio", self._steal_time_ratio)
@@ -68,6 +84,8 @@ class Director:
 
     def _is_rootish(self, original: Callable[..., bool], ts: TaskState) -> bool:
         try:
+            if ts.key in self._awaiting:
+                return False
             if self._follower.planned_worker(ts.key, self._roster) is not None:
                 return False
         except Exception as error:
@@ -78,13 +96,28 @@ class Director:
         self, original: Callable[..., WorkerState | None], ts: TaskState
     ) -> WorkerState | None:
         try:
-            worker = self._follower.decide(ts.key, self._roster)
-            state = None if worker is None else self._roster.running(worker)
+            decision = self._follower.decide(ts.key, self._roster, monotonic())
+            # What Dask gets no worker for waits in its state "no-worker".
+            if decision is Stage.HELD:
+                self._held(ts.key)
+                return None
+            if decision is None and ts.key in self._awaiting:
+                return None
+            state = self._roster.running(decision) if isinstance(decision, str) else None
             if state is not None:
                 return state
         except Exception as error:
             self._fault("decide_worker_non_rootish", error)
         return original(ts)
+
+    def _send_all(self, original: Callable[..., None], client_msgs: Any, worker_msgs: Any) -> None:
+        try:
+            for address, messages in worker_msgs.items():
+                if len(messages) > 1:
+                    worker_msgs[address] = in_order(messages)
+        except Exception as error:
+            self._fault("send_all", error)
+        original(client_msgs, worker_msgs)
 
     def _steal_time_ratio(self, original: Callable[..., Any], ts: TaskState) -> Any:
         try:
@@ -96,7 +129,7 @@ class Director:
 
 
 class Override:
-    """A method of one live object, replaced by ``answer(original, *arguments)``."""
+    """A method of one live object, replaced by ``answer(original, *arguments, **named)``."""
 
     def __init__(self, owner: Any, name: str, answer: Callable[..., Any]) -> None:
         self._owner, self._name = owner, name
@@ -104,8 +137,10 @@ class Override:
         original = getattr(owner, name)
         self._active = True
 
-        def replacement(*arguments: Any) -> Any:
-            return answer(original, *arguments) if self._active else original(*arguments)
+        def replacement(*arguments: Any, **named: Any) -> Any:
+            if self._active:
+                return answer(original, *arguments, **named)
+            return original(*arguments, **named)
 
         self._replacement = replacement
         setattr(owner, name, replacement)

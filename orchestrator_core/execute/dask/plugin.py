@@ -15,11 +15,13 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
 from orchestrator_core.execute.dask.director import Override
+from orchestrator_core.execute.dask.publish import publish
 from orchestrator_core.execute.dask.rpc import Handlers
 from orchestrator_core.execute.dask.session import Session
+from orchestrator_core.execute.dask.status import Status
 
 if TYPE_CHECKING:
-    from distributed.scheduler import Scheduler
+    from distributed.scheduler import Scheduler, WorkerState
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -44,8 +46,11 @@ class OrchestratorPlugin(SchedulerPlugin):
             ORCHESTRATOR_MODE of the scheduler's process beats it, and so does a configured "off".
         min_tasks: smaller graphs are left to Dask.
         min_gain: part of the makespan of Dask's own policy that a plan must save.
-        plan_wait: seconds that the event loop waits for a plan; a later one is still applied to
-            the tasks that have not started.
+        plan_wait: seconds that a graph's tasks wait for their plan; a later one is still applied
+            to those that have not started.
+        hung_after: seconds without a heartbeat after which a worker that a plan waits for is taken
+            off the cluster; 0 for never.
+        objective: what plans minimise, such as "makespan" or "price,makespan".
         advisor: who plans and remembers; None for the one that the configuration names. It
             travels to the scheduler by pickle, and is closed with the plugin.
 
@@ -64,9 +69,11 @@ class OrchestratorPlugin(SchedulerPlugin):
         min_tasks: int | None = None,
         min_gain: float | None = None,
         plan_wait: float | None = None,
+        hung_after: float | None = None,
+        objective: str | None = None,
         advisor: Advisor | None = None,
     ) -> None:
-        self.options = Options(mode, store, min_tasks, min_gain, plan_wait)
+        self.options = Options(mode, store, min_tasks, min_gain, plan_wait, hung_after, objective)
         self.advisor = advisor
         self.session: Session | None = None
         self._undo: list[Callable[[], None]] = []
@@ -80,10 +87,13 @@ class OrchestratorPlugin(SchedulerPlugin):
         try:
             options = resolve(self.options)
             self.session = session = Session(scheduler, options, lambda: self._advisor(options))
-            handlers = Handlers(session, self._remove)
+            status = Status(session)
+            handlers = Handlers(status, self._remove)
             handlers.install()
             removal = Override(scheduler, "remove_plugin", self._removed)
             self._undo = [handlers.uninstall, removal.remove]
+            if session.is_live:
+                self._undo.append(publish(status))
             await session.start()
             log.info("the orchestrator is on this scheduler, mode %r", session.mode)
         except Exception:
@@ -121,6 +131,18 @@ class OrchestratorPlugin(SchedulerPlugin):
     def remove_worker(self, scheduler: Scheduler, worker: str, **details: Any) -> None:
         self._guarded("remove_worker", lambda session: session.remove_worker(worker))
 
+    def valid_workers_downscaling(
+        self, scheduler: Scheduler, workers: list[WorkerState]
+    ) -> list[WorkerState]:
+        session = self.session
+        if session is None or not session.is_live:
+            return workers
+        try:
+            return session.elastic.spare(workers)
+        except Exception as error:
+            session.fault("valid_workers_downscaling", error)
+            return workers
+
     def restart(self, scheduler: Scheduler) -> None:
         self._guarded("restart", lambda session: session.restart())
 
@@ -138,7 +160,7 @@ class OrchestratorPlugin(SchedulerPlugin):
     def _advisor(self, options: Options) -> Advisor:
         if self.advisor is not None:
             return self.advisor
-        advisor: Advisor = advisor_factory()(options.store)
+        advisor: Advisor = advisor_factory()(options.store, **options.wishes)
         return advisor
 
     def _removed(self, original: Callable[..., None], name: str | None = None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from orchestrator_core.execute.dask.worker.meter import NBYTES, PEAK, SIZE
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import TaskRecord
 
@@ -67,11 +68,11 @@ class Recorder:
         ledger = self._ledgers.get(key)
         if ledger is None:
             return
-        if finish == "processing":
-            self._attempts[key] = self._attempts.get(key, 0) + 1
-        elif finish == "memory":
+        if finish == "memory":
             self._add(ledger, key, "ok", detail)
             ledger.settle(key, "ok")
+        elif finish == "processing":
+            self._attempts[key] = self._attempts.get(key, 0) + 1
         elif finish == "erred":
             self._add(ledger, key, "failed", detail)
             ledger.settle(key, "failed")
@@ -81,34 +82,51 @@ class Recorder:
 
     def _add(self, ledger: Ledger, key: Key, status: str, detail: Mapping[str, Any]) -> None:
         worker = detail.get("worker")
-        computed, transferred = _times(detail.get("startstops") or ())
-        if not computed or worker is None:
-            return  # scattered data, or a task that failed because its input did
+        if worker is None:
+            return  # a task that failed because its input did
+        begun = ended = None
+        peak: float | None = None
+        nbytes, transferred = detail.get("nbytes") or 0, 0.0
+        for span in detail.get("startstops") or ():
+            action = span["action"]
+            if action == "compute":
+                begun, ended = begun or span["start"], span["stop"]
+                peak = span.get(PEAK)
+                nbytes = span.get(SIZE, nbytes)
+            elif action == "transfer":
+                transferred += self._transfer(worker, span)
+        if begun is None or ended is None:
+            return  # scattered data
         name, kind = ledger.label(key)
+        place, place_kind = self._roster.identity(worker)
         # Clocks of different machines agree only roughly.
-        start = max(0.0, computed[0] - ledger.started_at)
+        start = begun - ledger.started_at
+        end = ended - ledger.started_at
+        if start < 0.0:
+            start = 0.0
+        if end < start:
+            end = start
+        attempt = self._attempts.get(key, 1)
+        # By position, which takes half the time: this is done for each task.
         record = TaskRecord(
-            task=name,
-            kind=kind,
-            worker=self._roster.name(worker),
-            worker_kind=self._roster.kind(worker),
-            start=start,
-            end=max(start, computed[1] - ledger.started_at),
-            nbytes=float(detail.get("nbytes") or 0.0),
-            transfer_seconds=transferred,
-            attempt=self._attempts.get(key, 1),
-            status=status,
+            name,
+            kind,
+            place,
+            place_kind,
+            start,
+            end,
+            float(nbytes),
+            transferred,
+            attempt,
+            peak,
+            status,
         )
         ledger.add(key, record)
 
-
-def _times(spans: Iterable[Mapping[str, Any]]) -> tuple[tuple[float, float] | None, float]:
-    """First start and last stop of computing, if there was any, and seconds of transfers."""
-    computed: tuple[float, float] | None = None
-    transferred = 0.0
-    for span in spans:
-        if span["action"] == "compute":
-            computed = (computed[0] if computed else span["start"], span["stop"])
-        elif span["action"] == "transfer":
-            transferred += max(0.0, span["stop"] - span["start"])
-    return computed, transferred
+    def _transfer(self, worker: str, span: Mapping[str, Any]) -> float:
+        """Seconds of a transfer, which the roster's links learn from."""
+        seconds = max(0.0, span["stop"] - span["start"])
+        nbytes, source = span.get(NBYTES), span.get("source")
+        if nbytes is not None and source is not None:
+            self._roster.transferred(source, worker, nbytes, seconds)
+        return float(seconds)

@@ -8,25 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from distributed.core import Status
 
-from orchestrator_core.execute.dask.describe import UNKNOWN, Description, default_kind
+from orchestrator_core.execute.dask.describe import UNKNOWN, Description, kind_of
+from orchestrator_core.execute.dask.links import End, Links, Rounded
+from orchestrator_core.execute.dask.speeds import hinted_speeds
 from orchestrator_core.graph.cluster import Cluster, Worker
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, WorkerState
 
-LATENCY = 0.002
-"""Seconds from asking for an output to its first byte, on a local network."""
-
 BANDWIDTH_STEPS = 4
-"""Steps per doubling to which the measured bandwidth is rounded."""
+"""Steps per doubling to which Dask's own mean bandwidth is rounded."""
+
+RENEWAL = 1.0
+"""Seconds for which a cluster may stay what it was if only figures of its links have changed."""
 
 
 class Roster:
-    """Who is there; a container of the names of running workers."""
+    """Who is there; a container of the names of running workers.
+
+    Attributes:
+        links: what transfers between them took.
+    """
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -34,7 +41,13 @@ class Roster:
         self._names: dict[str, str] = {}
         self._said: dict[str, Description] = {}
         self._kinds: dict[str, str] = {}
-        self._known: tuple[object, Cluster] | None = None
+        self._identities: dict[str, tuple[str, str]] = {}
+        self._speeds: dict[str, float] | None = None
+        self.links = Links()
+        self._bandwidth = Rounded(BANDWIDTH_STEPS)
+        self._known: Cluster | None = None
+        self._known_running: set[WorkerState] = set()
+        self._known_until = -math.inf
         for address in scheduler.workers:
             self.add(address)
 
@@ -46,12 +59,14 @@ class Roster:
             name = address
         self._addresses[name] = address
         self._names[address] = name
+        self._changed()
         return name
 
     def remove(self, address: str) -> str | None:
         """A worker left; the name that it had, or None."""
         self._said.pop(address, None)
         self._kinds.pop(address, None)
+        self._changed()
         name = self._names.pop(address, None)
         if name is not None and self._addresses.get(name) == address:
             del self._addresses[name]
@@ -61,6 +76,11 @@ class Roster:
         """A worker said this about itself."""
         self._said[address] = description
         self._kinds.pop(address, None)
+        self._changed()
+
+    def description(self, address: str) -> Description:
+        """What the worker said about itself."""
+        return self._said.get(address, UNKNOWN)
 
     def name(self, address: str) -> str:
         """The name of the worker at that address; the address where there is none."""
@@ -74,6 +94,15 @@ class Roster:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.running(name) is not None
 
+    def identity(self, address: str) -> tuple[str, str]:
+        """Name and kind of the worker at that address; asked for with each task that ends."""
+        known = self._identities.get(address)
+        if known is None:
+            known = (self.name(address), self.kind(address))
+            if address in self._names:
+                self._identities[address] = known
+        return known
+
     def kind(self, address: str) -> str:
         """What the worker says that it is, or what it looks like; "" if it is gone."""
         kind = self._kinds.get(address)
@@ -81,42 +110,60 @@ class Roster:
             state = self._scheduler.workers.get(address)
             if state is None:
                 return ""
-            kind = self._said.get(address, UNKNOWN).kind or default_kind(state)
-            self._kinds[address] = kind
+            kind = self._kinds[address] = kind_of(state, self.description(address))
         return kind
 
+    def transferred(self, source: str, destination: str, nbytes: float, seconds: float) -> None:
+        """A transfer between the workers at two addresses has ended."""
+        workers = self._scheduler.workers
+        if source in workers and destination in workers:
+            self.links.observe(self._end(source), self._end(destination), nbytes, seconds)
+
     def cluster(self) -> Cluster | None:
-        """The running workers and the links between them; None if no worker runs."""
+        """The running workers and the links between them; None if no worker runs.
+
+        Asked for with each graph, be it of a single task, so it must mostly be there already.
+        """
+        running = self._scheduler.running
+        now = monotonic()
+        if self._known is None or now > self._known_until or running != self._known_running:
+            found = self._found()
+            # Equal clusters are one: what was derived from the first is not derived again.
+            if found is None or found != self._known:
+                self._known = found
+            self._known_running = set(running)
+            self._known_until = now + RENEWAL
+        return self._known
+
+    def _found(self) -> Cluster | None:
         workers = tuple(self._workers())
         if not workers:
             return None
-        seconds_per_byte = 1.0 / rounded(self._scheduler.bandwidth)
-        found = (workers, seconds_per_byte)
-        if self._known is None or self._known[0] != found:
-            cluster = Cluster.from_matrices(
-                workers, latency=LATENCY, seconds_per_byte=seconds_per_byte
-            )
-            self._known = (found, cluster)
-        return self._known[1]
+        ends = [self._end(self._addresses[worker.name]) for worker in workers]
+        bandwidth = self._bandwidth(self._scheduler.bandwidth)
+        latency, seconds_per_byte = self.links.matrices(ends, bandwidth)
+        return Cluster.from_matrices(workers, latency=latency, seconds_per_byte=seconds_per_byte)
 
     def _workers(self) -> Iterator[Worker]:
+        if self._speeds is None:
+            self._speeds = hinted_speeds(self._said)
         for name, address in sorted(self._addresses.items()):
             state = self.running(name)
-            if state is None:
-                continue
-            said = self._said.get(address, UNKNOWN)
-            yield Worker(
-                name=name,
-                kind=self.kind(address),
-                threads=state.nthreads,
-                memory=float(state.memory_limit) or math.inf,
-                resources=state.resources,
-                speed=said.speed or 1.0,
-                price=said.price or 0.0,
-            )
+            if state is not None:
+                yield Worker(
+                    name=name,
+                    kind=self.kind(address),
+                    threads=state.nthreads,
+                    memory=float(state.memory_limit) or math.inf,
+                    resources=state.resources,
+                    speed=self._speeds.get(address, 1.0),
+                    price=self.description(address).price or 0.0,
+                )
 
+    def _end(self, address: str) -> End:
+        return End(address, self.kind(address), self._scheduler.workers[address].host)
 
-def rounded(bandwidth: float) -> float:
-    """The bandwidth (bytes/s) rounded, so that the same machines stay the same cluster."""
-    step = round(math.log2(max(bandwidth, 1.0)) * BANDWIDTH_STEPS)
-    return float(2.0 ** (step / BANDWIDTH_STEPS))
+    def _changed(self) -> None:
+        self._identities.clear()
+        self._speeds = None
+        self._known_until = -math.inf

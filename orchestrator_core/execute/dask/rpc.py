@@ -9,15 +9,17 @@ from typing import Any
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.dask.announced import AnnouncedRun
 from orchestrator_core.execute.dask.roster import Roster
-from orchestrator_core.execute.dask.session import Session
+from orchestrator_core.execute.dask.status import Status
+from orchestrator_core.execute.dask.why import why
 from orchestrator_core.execute.directives import Key, Slot
 
 
 class Handlers:
     """Puts the handlers on a scheduler, and takes them off again."""
 
-    def __init__(self, session: Session, remove: Callable[[float], Awaitable[bool]]) -> None:
-        self._session = session
+    def __init__(self, status: Status, remove: Callable[[float], Awaitable[bool]]) -> None:
+        self._session = status.session
+        self._status = status
         self._remove = remove
         self._handlers: Mapping[str, Callable[..., Any]] = {
             "orchestrator_cluster": self.cluster,
@@ -26,6 +28,9 @@ class Handlers:
             "orchestrator_records": self.records,
             "orchestrator_end": self.end,
             "orchestrator_stop": self.stop,
+            "orchestrator_status": status.picture,
+            "orchestrator_gantt": self.gantt,
+            "orchestrator_why": self.why,
         }
 
     def install(self) -> None:
@@ -80,6 +85,20 @@ class Handlers:
     def end(self, run_id: str) -> None:
         """Forget the run."""
         self._session.announcements.end(run_id)
+
+    def gantt(
+        self, run_id: str | None = None, planned: int = 0, recorded: int = 0, version: int = 0
+    ) -> dict[str, Any]:
+        """`Status.gantt`; where there is no such run, ``missing`` says so."""
+        try:
+            return self._status.gantt(run_id, planned, recorded, version)
+        except InvalidInput as error:
+            # Raised, it would stand in the scheduler's log as if something were wrong there.
+            return {"missing": str(error)}
+
+    def why(self, key: str) -> dict[str, Any]:
+        """What `why` says about the task of that key."""
+        return why(self._status, key)
 
     async def stop(self, timeout: float) -> bool:
         """Take the plugin off the scheduler; were all runs written within `timeout` seconds?"""

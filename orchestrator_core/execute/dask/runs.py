@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from uuid import uuid4
 
@@ -26,6 +26,7 @@ class GraphRun:
         started_at: float,
         done: Callable[[GraphRun], None],
     ) -> None:
+        self.run_id = uuid4().hex
         self.snapshot = snapshot
         self.cluster = cluster
         self.started_at = started_at
@@ -33,25 +34,40 @@ class GraphRun:
         self.adopted = False
         self.reason = "observed"
         self.notes: list[str] = []
+        self.wanted: frozenset[Key] = frozenset()
         self.closed = False
         self._done = done
         self._open = set(snapshot.keys)
-        self._labels = dict(
-            zip(snapshot.keys, zip(snapshot.names, snapshot.kinds, strict=True), strict=True)
-        )
         self._outcomes: set[str] = set()
         self._records: list[TaskRecord] = []
+        self._recorded: list[Key] = []
 
     @property
     def has_records(self) -> bool:
         return bool(self._records)
 
+    @property
+    def open(self) -> Set[Key]:
+        """The tasks that have not come to an end yet."""
+        return self._open
+
+    @property
+    def records(self) -> Sequence[TaskRecord]:
+        """What happened so far, in order of its end; only grows."""
+        return self._records
+
+    @property
+    def recorded(self) -> Sequence[Key]:
+        """Whose execution each of the records tells of."""
+        return self._recorded
+
     def label(self, key: Key) -> tuple[str, str]:
-        return self._labels[key]
+        return self.snapshot.label(key)
 
     def add(self, key: Key, record: TaskRecord) -> None:
         if len(self._records) < RECORDS_PER_TASK * len(self.snapshot):
             self._records.append(record)
+            self._recorded.append(key)
 
     def settle(self, key: Key, status: str) -> None:
         if self.closed or key not in self._open:
@@ -84,9 +100,9 @@ class GraphRun:
             if advice is not None and advice.graph_signature
             else sign(self)
         )
-        tasks = tuple(sorted(self._records, key=lambda record: (record.start, record.task)))
+        tasks = tuple(sorted(self._named(), key=lambda record: (record.start, record.task)))
         return RunRecord(
-            run_id=uuid4().hex,
+            run_id=self.run_id,
             flow=self.snapshot.flow,
             started_at=self.started_at,
             seconds=max((record.end for record in tasks), default=0.0),
@@ -101,6 +117,14 @@ class GraphRun:
             status=next((s for s in ("failed", "cancelled") if s in self._outcomes), "ok"),
             notes=tuple(self.notes),
         )
+
+    def _named(self) -> Iterator[TaskRecord]:
+        """The records; those that were made before the tasks had names now get them."""
+        places, names, kinds = self.snapshot.place, self.snapshot.names, self.snapshot.kinds
+        for key, record in zip(self._recorded, self._records, strict=True):
+            name, kind = names[places[key]], kinds[places[key]]
+            same = record.task == name and record.kind == kind
+            yield record if same else replace(record, task=name, kind=kind)
 
     def _plan(self) -> PlanRecord | None:
         plan = self.advice.plan if self.advice is not None else None

@@ -9,21 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from concurrent.futures import Future
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
 
-from orchestrator_core.execute.advice import Advice, Advisor
+from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask import describe, snapshot
-from orchestrator_core.execute.dask.advisory import Advisory, answered
+from orchestrator_core.execute.dask.advisory import Advisory
 from orchestrator_core.execute.dask.announced import AnnouncedRun, Announcements
 from orchestrator_core.execute.dask.config import Options
+from orchestrator_core.execute.dask.control import Control
+from orchestrator_core.execute.dask.counters import Counters
+from orchestrator_core.execute.dask.elastic import Elastic
+from orchestrator_core.execute.dask.meters import Meters
+from orchestrator_core.execute.dask.planning import Planning
 from orchestrator_core.execute.dask.recorder import Recorder
 from orchestrator_core.execute.dask.roster import Roster
 from orchestrator_core.execute.dask.runs import GraphRun
-from orchestrator_core.execute.dask.slots import slots_of
 from orchestrator_core.execute.dask.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot
 
@@ -53,10 +55,25 @@ class Session:
         self.options = options
         self.roster = Roster(scheduler)
         self.recorder = Recorder(self.roster)
+        self.meters = Meters(scheduler)
         self.announcements = Announcements(self._give_up)
-        self.steering = Steering(scheduler, self.roster, options.mode, self.announcements.epoch)
+        self.counters = Counters()
+        self.steering = Steering(
+            scheduler, self.roster, options.mode, self.announcements.epoch, self.counters
+        )
+        self.control = Control(
+            scheduler,
+            self.roster,
+            self.steering,
+            self.counters,
+            self.fault,
+            options.hung_after or 0.0,
+        )
+        self.elastic = Elastic(scheduler, self.roster, self.control.remaining, self.fault)
         self.advisory = Advisory(make_advisor, self.fault)
+        self.planning = Planning(options, self.advisory, self.steering, self.control, self.fault)
         self._runs: dict[GraphRun, None] = {}
+        self.last_run: GraphRun | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
 
@@ -64,6 +81,11 @@ class Session:
     def mode(self) -> str:
         """ "director", "restrict", "observe" or "off"."""
         return self.steering.mode
+
+    @property
+    def runs(self) -> tuple[GraphRun, ...]:
+        """The graphs under way, in order of their arrival."""
+        return tuple(self._runs)
 
     @property
     def is_live(self) -> bool:
@@ -78,7 +100,10 @@ class Session:
             return
         self.advisory.start()
         self.steering.install()
+        if self.steering.carrier is not None:
+            self.elastic.install()
         asked = self._spawn(self._describe(list(self.scheduler.workers)))
+        self.meters.install(self.scheduler.workers)
         await asyncio.wait([asked], timeout=DESCRIBE_SECONDS)
         await self.advisory.wait_ready(READY_SECONDS)
 
@@ -87,9 +112,12 @@ class Session:
         for run in list(self._runs):
             run.close("cancelled")
         self.announcements.clear()
+        self.control.stop()
+        self.elastic.uninstall()
         self.steering.uninstall(reason)
         for task in self._background:
             task.cancel()
+        self.meters.leave()
         self.advisory.close()
 
     def restart(self) -> None:
@@ -100,7 +128,17 @@ class Session:
 
     def fault(self, where: str, error: Exception) -> None:
         """Something of ours failed: forgiven once, then the scheduler is left alone."""
+        self.counters.faults += 1
         self.steering.fault(where, error)
+        # Steering withdraws in a moment, and not inside of what is going on now.
+        self._loop.call_soon(self._rest_if_off)
+
+    def _rest_if_off(self) -> None:
+        """Once the steering has withdrawn, nobody else has anything to do either."""
+        if not self.is_live:
+            self.control.stop()
+            self.elastic.uninstall()
+            self.meters.leave()
 
     # --- graphs ------------------------------------------------------------------------------
 
@@ -114,77 +152,18 @@ class Session:
         if len(graph) < RECORDED_FROM or cluster is None:
             return
         run = GraphRun(graph, cluster, time(), self._finish)
+        run.wanted = frozenset(wanted).intersection(graph.keys)
         self._runs[run] = None
         self.recorder.watch(graph.keys, run)
         if len(self._runs) > OPEN_RUNS:
             next(iter(self._runs)).close("cancelled")
-        self._plan(run)
-
-    def _plan(self, run: GraphRun) -> None:
-        if self.steering.carrier is None:
-            run.decline("only observing")
-        elif len(run.snapshot.plannable) < self._min_tasks:
-            run.decline(f"fewer than {self._min_tasks} tasks may be placed")
-        else:
-            self._ask(run)
-
-    def _ask(self, run: GraphRun) -> None:
-        graph, cluster = run.snapshot, run.cluster
-        answer = self.advisory.ask(lambda advisor: advisor.advise(graph.graph, cluster, graph.flow))
-        if answer is None:
-            run.decline("the advisor is still busy or warming up")
-        elif answered(answer, self.options.plan_wait or 0.0):
-            self._adopt(run, answer, late=False)
-        else:
-            run.decline("the plan was not ready in time")
-            answer.add_done_callback(partial(self._adopt_later, run))
-
-    def _adopt_later(self, run: GraphRun, answer: Future[Advice]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._adopt, run, answer, True)
-        except RuntimeError:
-            log.debug("a plan came after the event loop was closed")
-
-    def _adopt(self, run: GraphRun, answer: Future[Advice], late: bool) -> None:
-        """Follow the advice if it is any good; an advisor that fails is a fault of ours."""
-        if run.closed or self.steering.carrier is None:
-            return
-        try:
-            advice = answer.result()
-            refusal = self._refusal(advice)
-            if refusal is not None:
-                run.decline(refusal, advice)
-                return
-            assert advice.plan is not None
-            slots = slots_of(advice.plan.schedule, run.snapshot, run.cluster.index)
-            self._follow(run, advice, slots, late)
-        except Exception as error:
-            run.decline(f"the advice cannot be followed: {error}")
-            self.fault("advice", error)
-
-    def _refusal(self, advice: Advice) -> str | None:
-        plan = advice.plan
-        if plan is None or not advice.adopted:
-            return advice.reason
-        default, gain = plan.default_predicted, self.options.min_gain or 0.0
-        if default is not None and plan.predicted > default * (1.0 - gain):
-            return (
-                f"{plan.predicted:.3g} s planned against {default:.3g} s by Dask: too small a gain"
-            )
-        return None
-
-    def _follow(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot], late: bool) -> None:
-        ahead = {k: slot for k, slot in slots.items() if self.steering.has_not_started(k)}
-        if late:
-            run.notes.append(f"the plan came late: {len(slots) - len(ahead)} tasks had started")
-        if not ahead:
-            run.decline("the plan came too late", advice)
-            return
-        run.adopt(advice)
-        self.steering.follow(ahead)
+        self.planning.plan(run)
 
     def _finish(self, run: GraphRun) -> None:
         self._runs.pop(run, None)
+        self.control.end(run)
+        self.last_run = run
+        self.counters.graph_ended(run.advice.plan if run.advice else None, run.adopted)
         self.recorder.unwatch(run.snapshot.keys, run)
         if run.has_records:
             self.advisory.record(lambda: run.record(signatures))
@@ -214,6 +193,7 @@ class Session:
     def transition(self, key: Key, start: str, finish: str, detail: Mapping[str, Any]) -> None:
         """The scheduler moved a task; called inside its transition engine."""
         self.steering.transition(key, finish)
+        self.control.transition(key, finish)
         self.recorder.transition(key, start, finish, detail)
 
     def add_worker(self, address: str) -> None:
@@ -221,18 +201,16 @@ class Session:
         name = self.roster.add(address)
         self.steering.worker_joined(name)
         self._spawn(self._describe([address]))
+        self.meters.install([address])
 
     def remove_worker(self, address: str) -> None:
         """A worker left; the scheduler has already decided anew about its tasks."""
+        self.meters.forget(address)
         name = self.roster.remove(address)
         if name is not None and name not in self.roster:
             self.steering.worker_lost(name)
 
     # --- small questions ---------------------------------------------------------------------
-
-    @property
-    def _min_tasks(self) -> int:
-        return self.options.min_tasks or 1
 
     async def _describe(self, addresses: list[str]) -> None:
         for address, said in (await describe.ask(self.scheduler, addresses)).items():

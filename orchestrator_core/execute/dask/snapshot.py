@@ -1,19 +1,22 @@
 """What a submitted graph looks like, taken from the scheduler's live tasks.
 
-`take` runs on the event loop and only reads; `Snapshot.graph` builds the `TaskGraph` from plain
-data and may run in any thread.
+`take` runs on the event loop: it copies what may change there, and nothing else. Names, hints and
+the `TaskGraph` are made from the copy when they are first asked for, in whatever thread.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from orchestrator_core.execute.dask.hinted import columns_of
+from orchestrator_core.execute.dask.hints import ANNOTATION, Hint, objective_of, read_hints
+from orchestrator_core.execute.dask.names import stable_names
+from orchestrator_core.execute.dask.pins import pins_of
 from orchestrator_core.execute.directives import Key
-from orchestrator_core.graph.amounts import Amounts
 from orchestrator_core.graph.task_graph import Demand, TaskGraph
 
 if TYPE_CHECKING:
@@ -24,51 +27,112 @@ if TYPE_CHECKING:
 FLOW_KINDS = 3
 """Kinds that make up the name of a flow."""
 
-_PEER_TO_PEER = ("shuffle", "p2p", "rechunk-p2p", "hash-join-p2p")
-
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The new tasks of a graph; n tasks, e edges, positions into `keys`.
+    """The new tasks of a graph; n tasks.
 
     Tasks that run already or whose output exists are left out: their outputs count as present.
     Tasks that a user pinned, actors and peer-to-peer shuffles are part of the graph, since time
     passes while they run, but not of `plannable`: nobody but Dask decides about them.
 
     Attributes:
-        keys: (n,) Dask's names. names: (n,) ``str(key)``, unique. kinds: (n,) Dask's key prefix.
-        demands: (n,) what the user asked for in annotations.
-        edges: (e,) producer, consumer.
-        plannable: keys that a plan may place.
+        keys: (n,) Dask's names. prefixes: (n,) Dask's key prefixes.
+        inputs: (n,) keys that each task reads; those that are none of `keys` are there already.
+        pins: what is asked for the tasks that no plan may place.
+        stated: the users' annotations for us.
     """
 
     keys: tuple[Key, ...]
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    demands: tuple[Demand, ...]
-    edges: tuple[tuple[int, int], ...]
-    plannable: frozenset[Key]
+    prefixes: tuple[str, ...]
+    inputs: Sequence[Sequence[Key]]
+    pins: Mapping[Key, Demand] = field(default_factory=dict)
+    stated: Mapping[Key, object] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """(n,) unique names, the same in each run as far as they can be."""
+        return stable_names(self.keys, self.inputs)
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """(n,) what durations are learned about: Dask's prefixes, where no hint says otherwise."""
+        if not self.hints:
+            return self.prefixes
+        none = Hint()
+        return tuple(
+            self.hints.get(key, none).kind or prefix
+            for key, prefix in zip(self.keys, self.prefixes, strict=True)
+        )
+
+    @cached_property
+    def hints(self) -> Mapping[Key, Hint]:
+        """What users say about tasks."""
+        return read_hints(self.stated) if self.stated else {}
+
+    @cached_property
+    def wishes(self) -> Mapping[str, str]:
+        """What the graph asks of the advisor: the objective, if it names one."""
+        objective = objective_of(self.hints.values())
+        return {} if objective is None else {"objective": objective}
+
+    @cached_property
     def graph(self) -> TaskGraph:
-        """The graph; durations and sizes are left to a cost model."""
+        """The graph; durations and sizes that no hint states are left to a cost model."""
+        edges = [
+            (self.place[source], i)
+            for i, sources in enumerate(self.inputs)
+            for source in sources
+            if source in self.place
+        ]
         return TaskGraph.from_columns(
             self.names,
             kinds=self.kinds,
-            demands=self.demands,
-            producer=[a for a, _ in self.edges],
-            consumer=[b for _, b in self.edges],
+            producer=[a for a, _ in edges],
+            consumer=[b for _, b in edges],
+            **columns_of(self.keys, self.hints, self.pins),
         )
+
+    @cached_property
+    def place(self) -> Mapping[Key, int]:
+        """The position of each key."""
+        return {key: i for i, key in enumerate(self.keys)}
 
     @cached_property
     def key_of(self) -> Mapping[str, Key]:
         """The key of each name."""
         return dict(zip(self.names, self.keys, strict=True))
 
+    @cached_property
+    def plannable(self) -> frozenset[Key]:
+        """The keys that a plan may place."""
+        return frozenset(self.keys).difference(self.pins)
+
     @property
+    def n_plannable(self) -> int:
+        """How many tasks a plan may place."""
+        return len(self.keys) - len(self.pins)
+
+    @property
+    def is_named(self) -> bool:
+        """Were the names asked for already? Making them takes microseconds for each task."""
+        return "names" in vars(self) and "kinds" in vars(self)
+
+    def label(self, key: Key) -> tuple[str, str]:
+        """Name and kind of a task; the key itself and its prefix until it has a name.
+
+        Raises:
+            KeyError: if the key is not of this graph.
+        """
+        place = self.place[key]
+        if self.is_named:
+            return self.names[place], self.kinds[place]
+        return str(key), self.prefixes[place]
+
+    @cached_property
     def flow(self) -> str:
         """The most frequent kinds, joined: ``"read-csv+sum+merge"``."""
         counted = sorted(Counter(self.kinds).items(), key=lambda item: (-item[1], item[0]))
@@ -80,69 +144,28 @@ def take(
 ) -> Snapshot:
     """The snapshot of those of `keys` that will now be computed because `wanted` are."""
     needed = _needed(scheduler, wanted)
-    states = _distinct(needed[key] for key in keys if key in needed)
-    place = {state.key: i for i, state in enumerate(states.values())}
+    states = [needed[key] for key in keys if key in needed]
     return Snapshot(
-        keys=tuple(place),
-        names=tuple(states),
-        kinds=tuple(state.prefix.name for state in states.values()),
-        demands=tuple(_demand(state, scheduler, roster) for state in states.values()),
-        edges=tuple(
-            (place[dependency.key], i)
-            for i, state in enumerate(states.values())
-            for dependency in state.dependencies
-            if dependency.key in place
-        ),
-        plannable=frozenset(state.key for state in states.values() if is_plannable(state)),
-    )
-
-
-def is_plannable(state: TaskState) -> bool:
-    """May a plan say where it runs? Not if the user or Dask's own machinery has pinned it."""
-    return not (
-        state.actor
-        or state.worker_restrictions
-        or state.host_restrictions
-        or state.resource_restrictions
-        or state.prefix.name.startswith(_PEER_TO_PEER)
+        keys=tuple([state.key for state in states]),
+        prefixes=tuple([state.prefix.name for state in states]),
+        inputs=[[source.key for source in state.dependencies] for state in states],
+        pins=pins_of(states, scheduler, roster),
+        stated={
+            state.key: state.annotations[ANNOTATION]
+            for state in states
+            if state.annotations and ANNOTATION in state.annotations
+        },
     )
 
 
 def _needed(scheduler: Scheduler, wanted: Iterable[Key]) -> dict[Key, TaskState]:
     """What nobody has begun and an output is missing of, from the wanted keys backwards."""
-    found: list[TaskState | None] = [scheduler.tasks.get(key) for key in wanted]  # type: ignore[call-overload]
+    tasks: Mapping[Key, TaskState] = scheduler.tasks  # type: ignore[assignment]
+    found = [tasks[key] for key in wanted if key in tasks]
     needed: dict[Key, TaskState] = {}
     while found:
         state = found.pop()
-        if state is not None and state.state == "released" and state.key not in needed:
+        if state.state == "released" and state.key not in needed:
             needed[state.key] = state
             found.extend(state.dependencies)
     return needed
-
-
-def _distinct(states: Iterable[TaskState]) -> dict[str, TaskState]:
-    """By name; of keys that read the same, such as ``1`` and ``"1"``, the first."""
-    named: dict[str, TaskState] = {}
-    for state in states:
-        named.setdefault(str(state.key), state)
-    return named
-
-
-_NO_DEMAND = Demand()
-
-
-def _demand(state: TaskState, scheduler: Scheduler, roster: Roster) -> Demand:
-    """The user's restrictions as far as some worker meets them; what none meets would only wait."""
-    if is_plannable(state):
-        return _NO_DEMAND
-    pinned = state.worker_restrictions if not state.loose_restrictions else None
-    eligible = {roster.name(address) for address in pinned or () if address in scheduler.workers}
-    offered = {
-        name: amount
-        for name, amount in (state.resource_restrictions or {}).items()
-        if any(supply >= amount for supply in scheduler.resources.get(name, {}).values())
-    }
-    return Demand(
-        eligible=tuple(sorted(name for name in eligible if name in roster)) or None,
-        resources=Amounts(offered),
-    )

@@ -10,7 +10,10 @@ from orchestrator_core.execute.dask.config import Options, advisor_factory, reso
 
 
 def test_defaults_come_from_the_file_beside_the_code() -> None:
-    assert resolve(Options()) == Options("auto", None, 8, 0.05, 0.05)
+    found = resolve(Options())
+    assert (found.mode, found.store, found.min_tasks) == ("auto", None, 8)
+    assert (found.min_gain, found.plan_wait, found.objective) == (0.05, 0.25, "makespan")
+    assert found.wishes == {}
 
 
 def test_defaults_survive_a_cleared_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,3 +88,15 @@ def test_the_advisor_is_named_by_module_and_function() -> None:
         pytest.raises(InvalidInput, match=r"package\.module:function"),
     ):
         advisor_factory()
+
+
+def test_an_advisor_is_told_what_differs_from_the_defaults() -> None:
+    with dask.config.set({"orchestrator.objective": "price,makespan"}):
+        assert resolve(Options()).wishes == {"objective": "price,makespan"}
+        assert resolve(Options(objective="makespan")).wishes == {}
+    assert resolve(Options(min_gain=0.1)).wishes == {"min_gain": 0.1}
+
+
+def test_an_objective_that_there_is_not_is_named() -> None:
+    with pytest.raises(InvalidInput, match="there is no criterion 'speed'; there are makespan"):
+        Options(objective="speed")

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
+from typing import Any
 
 import dask
 import pytest
 from distributed import Client, Scheduler, Worker
+from distributed.core import Status
 
 from orchestrator_core.execute.dask import OrchestratorPlugin, describe
-from orchestrator_core.execute.dask.describe import Description
-from orchestrator_core.execute.dask.roster import Roster, rounded
+from orchestrator_core.execute.dask.describe import Accelerator, Description
+from orchestrator_core.execute.dask.roster import Roster
+from orchestrator_core.execute.dask.shipping import shipped
+from orchestrator_core.execute.dask.worker.declared import declared
+from orchestrator_core.execute.dask.worker.processor import processor
+from orchestrator_core.execute.dask.worker.telling import tell
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.graphs import cluster_test, start, until
+
+EPYC: dict[str, Any] = {"processor": "epyc-7763"}
 
 
 def test_a_worker_reads_its_environment_before_its_configuration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert describe.say() == {}
+    assert declared() == {}
     with dask.config.set({"orchestrator.worker": {"kind": "big", "speed": 2, "price": 0}}):
-        assert describe.say() == {"kind": "big", "speed": 2, "price": 0}
+        assert declared() == {"kind": "big", "speed": 2, "price": 0}
         monkeypatch.setenv("ORCHESTRATOR_WORKER_KIND", "huge")
-        assert describe.say() == {"kind": "huge", "speed": 2, "price": 0}
+        assert declared() == {"kind": "huge", "speed": 2, "price": 0}
 
 
 @pytest.mark.parametrize(
@@ -33,6 +40,14 @@ def test_a_worker_reads_its_environment_before_its_configuration(
         ({"kind": "gpu", "speed": "2.5", "price": 3}, Description("gpu", 2.5, 3.0)),
         ({"kind": "", "speed": "fast", "price": "nan"}, Description()),
         ({"speed": 0, "price": -1}, Description()),
+        ({"processor": "epyc-7763", "round_seconds": 0.5}, Description(**EPYC, round_seconds=0.5)),
+        ({"processor": 7, "round_seconds": "inf", "accelerators": 3}, Description()),
+        (
+            {"accelerators": [{"name": "NVIDIA H100 PCIe", "memory": 8e10}, "x", {"memory": -1}]},
+            Description(
+                accelerators=(Accelerator("h100-pcie", 80_000_000_000), Accelerator("", 0))
+            ),
+        ),
         ({}, Description()),
         ("nonsense", Description()),
         (None, Description()),
@@ -45,8 +60,9 @@ def test_what_makes_no_sense_is_ignored(said: object, understood: Description) -
 def test_workers_need_not_have_this_project() -> None:
     """The question, unpickled in a process that cannot import us, is answered."""
     script = (
-        "import pickle, sys; sys.modules['orchestrator_core'] = None;"
-        f"print(pickle.loads({describe._by_value()!r})())"
+        "import asyncio, pickle, sys; sys.modules['orchestrator_core'] = None;"
+        f"said = asyncio.run(pickle.loads({shipped(tell)!r})());"
+        "print(said['kind'], said['round_seconds'] > 0, type(said['accelerators']).__name__)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -55,8 +71,7 @@ def test_workers_need_not_have_this_project() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "{'kind': 'far'}"
-    assert pickle.loads(describe._by_value())() == {}
+    assert done.stdout.split() == ["far", "True", "list"]
 
 
 @cluster_test(
@@ -66,8 +81,16 @@ def test_workers_need_not_have_this_project() -> None:
 async def test_a_kind_from_what_the_scheduler_sees(
     c: Client, s: Scheduler, a: Worker, b: Worker
 ) -> None:
-    assert describe.default_kind(s.workers[a.address]) == "2t-4g"
-    assert describe.default_kind(s.workers[b.address]) == "4t-4g-GPU1"
+    small, large = s.workers[a.address], s.workers[b.address]
+    assert describe.kind_of(small) == "2t-4g"
+    assert describe.kind_of(large) == "4t-4g-GPU1"
+    two = (Accelerator("h100"), Accelerator("h100"), Accelerator("t4"), Accelerator(""))
+    assert describe.kind_of(small, Description(**EPYC)) == "2t-4g-epyc-7763"
+    assert (
+        describe.kind_of(large, Description(**EPYC, accelerators=two, round_seconds=1.0))
+        == "4t-4g-GPU1-2xh100-t4-epyc-7763"
+    )
+    assert describe.kind_of(large, Description("mine", **EPYC)) == "mine"
 
 
 @cluster_test(config={"orchestrator.worker": {"kind": "fast", "speed": 4.0, "price": 1.5}})
@@ -104,7 +127,60 @@ async def test_names_that_read_the_same_are_told_apart(
         assert named == set(s.workers.values())
 
 
-def test_bandwidth_is_rounded_to_quarter_doublings() -> None:
-    assert rounded(2.0**20) == 2.0**20
-    assert rounded(1.05 * 2.0**20) == 2.0**20
-    assert all(0.9 < rounded(b) / b < 1.1 for b in (1e6, 3.3e7, 1e8, 9.9e9))
+@cluster_test()
+async def test_workers_without_a_word_have_their_hardware_in_their_kind(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    session = await start(s, OrchestratorPlugin(mode="observe", advisor=FixedAdvisor()))
+    said = session.roster.description(a.address)
+    assert said.processor == processor()
+    assert said.round_seconds is not None
+    assert session.roster.kind(a.address) == describe.kind_of(s.workers[a.address], said)
+    found = session.roster.cluster()
+    assert found is not None
+    assert len(found.kinds) == 1, "equal workers are of one kind"
+    assert [worker.speed for worker in found.workers] == [1.0, 1.0]
+
+
+@cluster_test()
+async def test_a_cluster_is_the_same_object_until_something_changes(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    roster = Roster(s)
+    found = roster.cluster()
+    assert roster.cluster() is found
+    s.bandwidth *= 1.01
+    roster.describe(a.address, describe.UNKNOWN)
+    assert roster.cluster() is found, "asked anew, found the same"
+    roster.describe(a.address, Description(kind="fast"))
+    changed = roster.cluster()
+    assert changed is not None
+    assert changed.workers[0].kind == "fast"
+
+
+@cluster_test()
+async def test_a_paused_worker_is_not_in_the_cluster(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    roster = Roster(s)
+    both = roster.cluster()
+    assert both is not None
+    assert len(both) == 2
+    a.status = Status.paused
+    await until(lambda: s.workers[a.address].status is Status.paused)
+    left = roster.cluster()
+    assert left is not None
+    assert left.names == (str(b.name),)
+
+
+@cluster_test()
+async def test_who_a_record_is_about_follows_the_description(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    roster = Roster(s)
+    name, kind = roster.identity(a.address)
+    assert (name, kind) == (str(a.name), roster.kind(a.address))
+    roster.describe(a.address, Description(kind="fast"))
+    assert roster.identity(a.address) == (name, "fast")
+    roster.remove(a.address)
+    assert roster.identity(a.address)[0] == a.address

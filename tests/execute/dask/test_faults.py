@@ -10,7 +10,7 @@ from distributed import Client, Scheduler, Worker
 
 from orchestrator_core.execute.dask import OrchestratorPlugin, snapshot
 from orchestrator_core.execute.dask.session import Session
-from orchestrator_core.execute.directives import Follower
+from orchestrator_core.execute.follower import Follower
 from tests.execute.dask.advisors import (
     FixedAdvisor,
     HangingAdvisor,
@@ -19,7 +19,7 @@ from tests.execute.dask.advisors import (
 )
 from tests.execute.dask.graphs import cluster_test, layers, result, start, stop, until
 
-OVERRIDDEN = {"is_rootish", "decide_worker_non_rootish", "steal_time_ratio"}
+OVERRIDDEN = {"is_rootish", "decide_worker_non_rootish", "steal_time_ratio", "send_all"}
 
 
 def boom(*arguments: Any, **keywords: Any) -> Any:
@@ -228,7 +228,7 @@ async def test_faults_in_the_middle_of_a_graph(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Session, "transition", often(Session.transition, every))
         patch.setattr(Follower, "decide", often(Follower.decide, every))
-        patch.setattr(snapshot, "is_plannable", often(snapshot.is_plannable, 50 * every))
+        patch.setattr(snapshot, "take", often(snapshot.take, 2 * every))
         plugin = OrchestratorPlugin(mode="director", advisor=FixedAdvisor())
         await start(s, plugin)
         for tag in "xyz":

@@ -226,9 +226,8 @@ def test_a_graph_keeps_a_bounded_number_of_records() -> None:
     from orchestrator_core.execute.record import TaskRecord
     from orchestrator_core.graph.cluster import Cluster
     from orchestrator_core.graph.cluster import Worker as Place
-    from orchestrator_core.graph.task_graph import Demand
 
-    snapshot = Snapshot(("a",), ("a",), ("a",), (Demand(),), (), frozenset("a"))
+    snapshot = Snapshot(keys=("a",), prefixes=("a",), inputs=((),))
     done: list[GraphRun] = []
     run = GraphRun(snapshot, Cluster([Place("w")]), 0.0, done.append)
     for i in range(100):

@@ -11,6 +11,7 @@ from distributed import Client, Event, Scheduler, Worker, wait
 
 from orchestrator_core.errors import InvalidSchedule
 from orchestrator_core.execute.dask import snapshot
+from orchestrator_core.execute.dask.pins import is_plannable
 from orchestrator_core.execute.dask.roster import Roster
 from orchestrator_core.execute.dask.slots import slots_of
 from orchestrator_core.execute.dask.snapshot import Snapshot
@@ -105,10 +106,10 @@ async def test_keys_of_any_type_have_names(c: Client, s: Scheduler, a: Worker, b
     graph: dict[Any, Any] = {("x", 0): (add,), ("x", 1): (add, ("x", 0)), "('x', 0)": (add,)}
     futures = c.get(graph, list(graph), sync=False)
     assert await c.gather(futures) == [1, 2, 1]
-    seen = next(found for found in looker.seen if len(found) == 2)
-    assert set(seen.names) == {"('x', 0)", "('x', 1)"}, "of two keys that read the same, one"
-    assert {seen.key_of[name] for name in seen.names} <= set(graph)
-    assert seen.kinds == ("x", "x")
+    seen = next(found for found in looker.seen if len(found) == 3)
+    assert set(seen.names) == {"('x', 0)", "('x', 0)#2", "('x', 1)"}
+    assert {seen.key_of[name] for name in seen.names} == set(graph)
+    assert seen.kinds == ("x", "x", "x")
 
 
 @pytest.mark.parametrize("prefix", ["shuffle-p2p-1", "shuffle-transfer-1", "p2p-x"])
@@ -120,18 +121,16 @@ def test_shuffles_are_left_to_dask(prefix: str) -> None:
         class prefix:
             name = "free"
 
-    assert snapshot.is_plannable(State)  # type: ignore[arg-type]
+    assert is_plannable(State)  # type: ignore[arg-type]
     State.prefix.name = prefix
-    assert not snapshot.is_plannable(State)  # type: ignore[arg-type]
+    assert not is_plannable(State)  # type: ignore[arg-type]
 
 
 ABC = Snapshot(
     keys=("a", "b", 3),
-    names=("a", "b", "3"),
-    kinds=("k",) * 3,
-    demands=(Demand(),) * 3,
-    edges=((0, 1),),
-    plannable=frozenset({"a", 3}),
+    prefixes=("k",) * 3,
+    inputs=((), ("a",), ()),
+    pins={"b": Demand()},
 )
 
 

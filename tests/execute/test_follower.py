@@ -7,14 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator_core.execute.directives import (
-    Disable,
-    Follower,
-    Place,
-    Release,
-    Slot,
-    Stage,
-)
+from orchestrator_core.execute.directives import Disable, Place, Release, Slot
+from orchestrator_core.execute.follower import Follower, Stage
 
 A, B = Slot("alice", 0), Slot("bob", 1)
 

@@ -1,0 +1,1 @@
+"""`orchestrator live`: commands that talk to a running Dask cluster."""

@@ -1,0 +1,127 @@
+"""`orchestrator live`: see and steer a running Dask cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="See and steer a running Dask cluster.", no_args_is_help=True)
+
+Address = Annotated[
+    str,
+    typer.Argument(
+        metavar="ADDRESS", help="The scheduler's address, such as tcp://127.0.0.1:8786."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
+
+
+@app.command()
+def status(address: Address, as_json: Json = False) -> None:
+    """Show what runs, when it will end, how late it is."""
+    from orchestrator_core.cli.console import print_json
+    from orchestrator_core.cli.live.status_view import show
+    from orchestrator_core.execute.dask import remote
+
+    with remote.connect(address) as client:
+        found = remote.status(client)
+    if as_json:
+        print_json(found)
+    else:
+        show(found)
+
+
+@app.command()
+def workers(address: Address, as_json: Json = False) -> None:
+    """List the workers as plans see them: kind, threads, speed."""
+    from orchestrator_core.cli.console import print_json
+    from orchestrator_core.cli.live.status_view import show_workers
+    from orchestrator_core.execute.dask import remote
+
+    with remote.connect(address) as client:
+        found = remote.status(client)["workers"]
+    if as_json:
+        print_json(found)
+    else:
+        show_workers(found)
+
+
+@app.command()
+def gantt(
+    address: Address,
+    run: Annotated[
+        str | None, typer.Option(help="Id of a run, or how it begins; default: the newest.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw the plan of a run and what really happens."""
+    from orchestrator_core.cli.console import print_json
+    from orchestrator_core.cli.live.gantt_view import show
+    from orchestrator_core.execute.dask import remote
+
+    with remote.connect(address) as client:
+        found = remote.gantt(client, run)
+    if as_json:
+        print_json(found)
+    else:
+        show(found)
+
+
+@app.command()
+def why(
+    address: Address,
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="Dask's key of a task, or how it begins.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Explain where a task is, and what it waits for."""
+    from orchestrator_core.cli.console import print_json
+    from orchestrator_core.cli.live.why_view import show
+    from orchestrator_core.execute.dask import remote
+
+    with remote.connect(address) as client:
+        found = remote.why(client, key)
+    if as_json:
+        print_json(found)
+    else:
+        show(found)
+
+
+@app.command()
+def enable(
+    address: Address,
+    mode: Annotated[
+        str, typer.Option(help="auto, director, restrict or observe (record, plan nothing).")
+    ] = "auto",
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Database, as the scheduler sees it; default: its own."),
+    ] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="What plans minimise, such as makespan or price,makespan.")
+    ] = None,
+) -> None:
+    """Begin to plan what is submitted from now on."""
+    from orchestrator_core.cli.console import results
+    from orchestrator_core.execute.dask import remote
+
+    with remote.connect(address) as client:
+        added = remote.enable(client, mode=mode, store=store, objective=objective)
+        found = remote.status(client)["mode"]
+    done = "enabled" if added else "was enabled already, nothing changed"
+    results().print(f"{done}, mode {found}", soft_wrap=True)
+
+
+@app.command()
+def disable(address: Address) -> None:
+    """Leave the cluster to Dask alone; running tasks run on."""
+    from orchestrator_core.cli.console import remark, results
+    from orchestrator_core.execute.dask import remote
+
+    with remote.connect(address) as client:
+        written = remote.disable(client)
+    results().print("disabled", soft_wrap=True)
+    if not written:
+        remark("note: not all runs were written in time")

@@ -1,0 +1,152 @@
+"""A running cluster, asked and steered from outside: what the command line calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from orchestrator_core.errors import ClusterError, InvalidInput
+from orchestrator_core.execute.dask.client import STOP_SECONDS, ensure_plugin, remove_plugin
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT_SECONDS = 5.0
+
+Answer = dict[str, Any]
+
+
+@contextmanager
+def connect(address: str) -> Iterator[Client]:
+    """A client of the scheduler at that address; waits at most `CONNECT_SECONDS` for it.
+
+    Raises:
+        ClusterError: if nobody answers there.
+    """
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"no Dask scheduler answers at {address!r}: does it run, and is this the address that "
+            "it printed when it started, such as tcp://127.0.0.1:8786?"
+        ) from error
+    with client:
+        yield client
+
+
+def status(client: Client) -> Answer:
+    """The whole at a glance, as `Status.picture`.
+
+    Raises:
+        ClusterError: if the plugin is not there.
+    """
+    return _ask(client, "status")
+
+
+def why(client: Client, key: str) -> Answer:
+    """What is known about the task of that key, as `why.why`.
+
+    Raises:
+        ClusterError: if the plugin is not there. InvalidInput: for an unknown key.
+    """
+    answer = _ask(client, "why", key=key)
+    if "unknown" in answer:
+        alike = ", ".join(answer["unknown"])
+        hint = f"did you mean {alike}?" if alike else "`gantt --json` lists the keys of a run"
+        raise InvalidInput(f"the scheduler has no task {key!r}; {hint}")
+    return answer
+
+
+def gantt(client: Client, run_id: str | None = None) -> Answer:
+    """Plan and reality of a run, whole, as `Status.gantt`; None for the newest.
+
+    Raises:
+        ClusterError: if the plugin is not there. InvalidInput: if there is no such run.
+    """
+    whole = _gantt(client, run_id, {})
+    while _is_cut(whole):
+        whole = _gantt(client, whole["run"]["run_id"], whole)
+    return whole
+
+
+def enable(client: Client, **options: Any) -> bool:
+    """Put the plugin on the scheduler; False if it was there already.
+
+    Raises:
+        ClusterError: if the scheduler cannot import it, or could not start it.
+    """
+    try:
+        added = bool(ensure_plugin(client, **options))
+    except ImportError as error:
+        raise _not_installed(client) from error
+    status(client)
+    return added
+
+
+def disable(client: Client, timeout: float = STOP_SECONDS) -> bool:
+    """Take the plugin off; were all runs written within `timeout` seconds?
+
+    Raises:
+        ClusterError: if it is not there.
+    """
+    status(client)
+    return bool(remove_plugin(client, timeout))
+
+
+def _ask(client: Any, question: str, **arguments: Any) -> Answer:
+    handlers = client.sync(_handlers, client)
+    if f"orchestrator_{question}" not in handlers:
+        raise ClusterError(
+            f"the plugin is not on the scheduler at {_address(client)}; put it there with "
+            f"`orchestrator live enable {_address(client)}`"
+        )
+    answer: Answer = client.sync(_call, client, question, arguments)
+    return answer
+
+
+async def _handlers(client: Any) -> list[str]:
+    """What the scheduler may be asked; it need not have this project to tell."""
+    return list(await client.run_on_scheduler(_by_value()))
+
+
+async def _call(client: Any, question: str, arguments: Mapping[str, Any]) -> Answer:
+    answer: Answer = await getattr(client.scheduler, f"orchestrator_{question}")(**arguments)
+    return answer
+
+
+def _by_value() -> Any:
+    # A function inside a function is pickled by value.
+    def handlers(dask_scheduler: Any) -> list[str]:
+        return [str(name) for name in dask_scheduler.handlers]
+
+    return handlers
+
+
+def _gantt(client: Any, run_id: str | None, known: Answer) -> Answer:
+    """What is known and one piece more."""
+    rows = {name: known.get(name, []) for name in ("planned", "recorded")}
+    counts = {name: len(found) for name, found in rows.items()}
+    answer = _ask(client, "gantt", run_id=run_id, version=known.get("version", 0), **counts)
+    if "missing" in answer:
+        raise InvalidInput(answer["missing"])
+    for name, found in rows.items():
+        answer[name] = [*found[: answer[f"{name}_from"]], *answer[name]]
+    return answer
+
+
+def _is_cut(answer: Answer) -> bool:
+    return any(len(answer[name]) < answer[f"{name}_total"] for name in ("planned", "recorded"))
+
+
+def _not_installed(client: Client) -> ClusterError:
+    return ClusterError(
+        f"the scheduler at {_address(client)} cannot import orchestrator_core; install "
+        "prefect-orchestrator in its environment too"
+    )
+
+
+def _address(client: Any) -> str:
+    return str(client.scheduler.address)

@@ -1,0 +1,300 @@
+"""What to do with planned tasks, decided without I/O (stage 4).
+
+Events come in (planned, ready, sent, finished, worker lost ...), directives go out (place, move,
+release, disable); whoever talks to the network only carries them out. It may not know Dask, clocks
+or threads: who calls says what time it is.
+
+    planned --decide--> placed --finished--> finished
+     |  ^ \\               |                    |
+     |  |  `--worker lost--+--> released         `--decide (computed again)--> placed
+     |  `------worker joined-------'
+     `--decide--> held --all that it waits for, or its patience--> planned
+
+A slot is kept until its key is forgotten, so that an output which is lost is computed again where
+it was planned. A task whose worker does not run is left to the host's own policy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping
+from enum import Enum
+
+from orchestrator_core.execute.directives import (
+    Directive,
+    Disable,
+    Hold,
+    Key,
+    Move,
+    Place,
+    Release,
+    Slot,
+)
+from orchestrator_core.execute.holds import Holds
+
+FAULT_LIMIT = 2
+"""Internal faults after which the host is better off alone."""
+
+
+class Stage(Enum):
+    """How far a planned task has come."""
+
+    PLANNED = "planned"
+    HELD = "held"
+    PLACED = "placed"
+    RELEASED = "released"
+    FINISHED = "finished"
+
+
+class Follower:
+    """The plan of the live keys, and how far each has come.
+
+    No method raises for an unknown key: the host runs many tasks that nobody planned.
+    """
+
+    def __init__(self, fault_limit: int = FAULT_LIMIT) -> None:
+        self.disabled: str | None = None
+        self._fault_limit = fault_limit
+        self._faults: list[str] = []
+        self._slots: dict[Key, Slot] = {}
+        self._stages: dict[Key, Stage] = {}
+        self._open: dict[str, dict[Key, None]] = defaultdict(dict)
+        self._holds = Holds()
+        # Mostly nothing is held at all, and to see that must cost nothing.
+        self._to_hold = self._holds.keys
+
+    # --- questions ---------------------------------------------------------------------------
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._slots
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def slots(self) -> Mapping[Key, Slot]:
+        """Where each key is planned; always the same live mapping, for those who ask often."""
+        return self._slots
+
+    @property
+    def stages(self) -> Mapping[Key, Stage]:
+        """How far each planned key has come; always the same live mapping."""
+        return self._stages
+
+    @property
+    def is_holding(self) -> bool:
+        """Are there keys to be held, so that events of unplanned keys matter, too?"""
+        return bool(self._to_hold)
+
+    def slot(self, key: Key) -> Slot | None:
+        """Where the key is planned, or None."""
+        return self._slots.get(key)
+
+    def stage(self, key: Key) -> Stage | None:
+        """How far the key has come; None if it is not planned."""
+        return self._stages.get(key)
+
+    def is_placed(self, key: Key) -> bool:
+        """Has the key been sent to its planned worker, and is it not finished?"""
+        return self._stages.get(key) is Stage.PLACED
+
+    def planned_worker(self, key: Key, running: Container[str]) -> str | None:
+        """The worker that `decide` would name now; changes nothing."""
+        slot = self._slots.get(key)
+        return slot.worker if slot is not None and slot.worker in running else None
+
+    @property
+    def held(self) -> Mapping[Key, float]:
+        """The ready keys that are held back now, each with the moment at which that ends."""
+        return self._holds.waiting
+
+    # --- events ------------------------------------------------------------------------------
+
+    def planned(
+        self,
+        slots: Mapping[Key, Slot],
+        holds: Mapping[Key, Hold] | None = None,
+        sent: Mapping[Key, str] | None = None,
+    ) -> tuple[Directive, ...]:
+        """A plan for these keys was adopted; it replaces what was planned for them before.
+
+        What has been sent to another worker than the one where it is planned now, is to be moved.
+
+        Args:
+            sent: the worker that a key was sent to, of those that nobody had planned before.
+        """
+        if self.disabled is not None:
+            return ()
+        for key, worker in (sent or {}).items():
+            if key in slots and key not in self._slots:
+                self._slots[key] = Slot(worker, slots[key].rank)
+                self._move(key, Stage.PLACED)
+        directives = [self._replan(key, slot) for key, slot in slots.items()]
+        if holds:
+            kept = {key: hold for key, hold in holds.items() if key in slots}
+            self._holds.add(kept, self._was_sent, self._is_done)
+        return tuple([each for each in directives if each is not None])
+
+    def decide(self, key: Key, running: Container[str], now: float = 0.0) -> str | Stage | None:
+        """The worker that the ready task goes to now, `Stage.HELD`, or None: the host decides."""
+        slot = self._slots.get(key)
+        if slot is None:
+            return None
+        if slot.worker not in running:
+            self._holds.drop(key)
+            self._move(key, Stage.RELEASED)
+            return None
+        if self._to_hold and self._holds.begin(key, now):
+            self._move(key, Stage.HELD)
+            return Stage.HELD
+        self._move(key, Stage.PLACED)
+        return slot.worker
+
+    def sent(self, key: Key) -> tuple[Directive, ...]:
+        """A worker was told to run the task, planned or not."""
+        return self._free(self._holds.sent(key)) if self._to_hold else ()
+
+    def finished(self, key: Key) -> tuple[Directive, ...]:
+        """The task has an output."""
+        return self._settle(key)
+
+    def failed(self, key: Key) -> tuple[Directive, ...]:
+        """The task raised, or one of its inputs did; a retry is planned as before."""
+        return self._settle(key)
+
+    def forgotten(self, key: Key) -> tuple[Directive, ...]:
+        """Nobody wants the task any more."""
+        self._drop(key)
+        return self._free(self._holds.done(key)) if self._to_hold else ()
+
+    def released(self, keys: Iterable[Key], reason: str) -> tuple[Directive, ...]:
+        """These keys are to be left to the host, wherever they are planned."""
+        known = tuple(key for key in keys if key in self._slots)
+        for key in known:
+            self._drop(key)
+        return (Release(known, reason),) if known else ()
+
+    def waited(self, now: float) -> tuple[Directive, ...]:
+        """Time has passed: who was held for as long as may be is held no more."""
+        return self._free(self._holds.expired(now)) if self._holds else ()
+
+    def worker_lost(self, name: str) -> tuple[Directive, ...]:
+        """The worker is gone or will run nothing more: its open tasks go back to the host."""
+        keys = tuple(self._open.get(name, ()))
+        for key in keys:
+            self._holds.drop(key)
+            self._move(key, Stage.RELEASED)
+        return (Release(keys, f"worker {name!r} is gone"),) if keys else ()
+
+    def worker_joined(self, name: str) -> tuple[Directive, ...]:
+        """A worker of that name runs (again): its tasks that wait are planned as before."""
+        back = [k for k in self._open.get(name, ()) if self._stages[k] is Stage.RELEASED]
+        for key in back:
+            self._move(key, Stage.PLANNED)
+        return tuple(Place(key, self._slots[key]) for key in back)
+
+    def fault(self, reason: str) -> tuple[Directive, ...]:
+        """Something of ours went wrong; once is forgiven, a second time is not."""
+        if self.disabled is not None:
+            return ()
+        self._faults.append(reason)
+        if len(self._faults) < self._fault_limit:
+            return ()
+        return self.disable("; ".join(self._faults))
+
+    def disable(self, reason: str) -> tuple[Directive, ...]:
+        """Forget the plan for good; said once, later calls say nothing."""
+        if self.disabled is not None:
+            return ()
+        steered = {Stage.PLACED, Stage.HELD}
+        keys = tuple(key for key, stage in self._stages.items() if stage in steered)
+        self.clear()
+        self.disabled = reason
+        return (Disable(reason, keys),)
+
+    def clear(self) -> None:
+        """All keys are gone at once, as when the host restarts."""
+        self._slots.clear()
+        self._stages.clear()
+        self._open.clear()
+        self._holds.clear()
+
+    def check(self) -> tuple[Directive, ...]:
+        """Disable if the books do not agree with themselves; takes time in the number of keys."""
+        wrong = next(iter(self._contradictions()), None)
+        return () if wrong is None else self.disable(f"broken invariant: {wrong}")
+
+    # --- books -------------------------------------------------------------------------------
+
+    def _contradictions(self) -> Iterable[str]:
+        if self._slots.keys() != self._stages.keys():
+            yield "slots and stages speak of different keys"
+        entries = [(worker, key) for worker, keys in self._open.items() for key in keys]
+        for worker, key in entries:
+            slot = self._slots.get(key)
+            if slot is None or slot.worker != worker:
+                yield f"{key!r} is open on {worker!r}, planned for {slot and slot.worker!r}"
+        finished = sum(stage is Stage.FINISHED for stage in self._stages.values())
+        if len(entries) + finished != len(self._slots):
+            yield f"{len(entries)} open + {finished} finished != {len(self._slots)} planned"
+        held = {key for key, stage in self._stages.items() if stage is Stage.HELD}
+        if held != self._holds.waiting.keys():
+            yield f"{len(held)} keys are held, {len(self._holds.waiting)} of them will be let go"
+
+    def _replan(self, key: Key, slot: Slot) -> Directive | None:
+        before, stage = self._slots.get(key), self._stages.get(key)
+        if before is not None:
+            self._drop(key)
+        self._slots[key] = slot
+        if before is None or stage not in (Stage.PLACED, Stage.FINISHED):
+            self._stages[key] = Stage.PLANNED
+            self._open[slot.worker][key] = None
+            return Place(key, slot)
+        self._move(key, stage)
+        moved = stage is Stage.PLACED and slot.worker != before.worker
+        return Move(key, before.worker, slot) if moved else None
+
+    def _settle(self, key: Key) -> tuple[Directive, ...]:
+        if key in self._slots:
+            if self._to_hold:
+                self._holds.drop(key)
+            self._move(key, Stage.FINISHED)
+        return self._free(self._holds.done(key)) if self._to_hold else ()
+
+    def _free(self, keys: Iterable[Key]) -> tuple[Directive, ...]:
+        free = [key for key in keys if self._stages.get(key) is Stage.HELD]
+        for key in free:
+            self._move(key, Stage.PLANNED)
+        return tuple(Place(key, self._slots[key]) for key in free)
+
+    def _was_sent(self, key: Key) -> bool:
+        return self._stages.get(key, Stage.FINISHED) in (
+            Stage.PLACED,
+            Stage.RELEASED,
+            Stage.FINISHED,
+        )
+
+    def _is_done(self, key: Key) -> bool:
+        return self._stages.get(key, Stage.FINISHED) is Stage.FINISHED
+
+    def _move(self, key: Key, stage: Stage) -> None:
+        before = self._stages.get(key, Stage.FINISHED)
+        self._stages[key] = stage
+        if before is Stage.FINISHED and stage is not Stage.FINISHED:
+            self._open[self._slots[key].worker][key] = None
+        elif before is not Stage.FINISHED and stage is Stage.FINISHED:
+            self._close(self._slots[key].worker, key)
+
+    def _drop(self, key: Key) -> None:
+        self._holds.drop(key)
+        slot = self._slots.pop(key, None)
+        if slot is not None:
+            del self._stages[key]
+            self._close(slot.worker, key)
+
+    def _close(self, worker: str, key: Key) -> None:
+        keys = self._open.get(worker)
+        if keys is not None:
+            keys.pop(key, None)
+            if not keys:
+                del self._open[worker]

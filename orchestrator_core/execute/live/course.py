@@ -1,0 +1,158 @@
+"""Course: the plan that a run follows, mended as the run turns out differently."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.live.begun import begun
+from orchestrator_core.execute.live.pace import Observed, Pace
+from orchestrator_core.execute.live.repricing import reprice
+from orchestrator_core.execute.live.sight import Sight
+from orchestrator_core.execute.live.telling import tell
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.repair import Event, Replan, replan
+from orchestrator_core.plan.schedule import Schedule
+
+WORTH_SECONDS = 0.05
+"""Seconds that it must save at least."""
+
+DETOUR = 0.02
+"""Part of the remaining time by which another course may seem to be longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a repair found.
+
+    Attributes:
+        schedule: the repaired schedule. moves: tasks that it takes elsewhere.
+        pays: is it to be followed? reason: one sentence for people.
+        end: seconds from the start of the run at which it ends, whether followed or not.
+        blocked: tasks that no plan can place as things are; they are left to the host.
+        rest: the problem as it is believed to be now.
+    """
+
+    schedule: Schedule
+    moves: int
+    pays: bool
+    reason: str
+    end: float
+    blocked: tuple[str, ...]
+    rest: Instance
+
+
+class Course:
+    """A schedule in force.
+
+    Attributes:
+        instance: as it was believed when the plan was made. schedule: in force now.
+        wanted: tasks whose outputs somebody keeps.
+        worth: part of the remaining time that a change must save; a plan that jumps about helps
+            nobody.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        schedule: Schedule,
+        wanted: Collection[str] = (),
+        worth: float = 0.03,
+    ) -> None:
+        self.instance = instance
+        self.wanted, self.worth = tuple(wanted), worth
+        self.follow(schedule)
+
+    def follow(self, schedule: Schedule) -> None:
+        """This schedule is in force from now on."""
+        self.schedule = schedule
+        order = schedule.start.argsort(kind="stable").tolist()
+        tasks = schedule.task.tolist()
+        self.rank = {schedule.task_names[tasks[i]]: rank for rank, i in enumerate(order)}
+
+    def correct(self, sight: Sight, budget: Budget | None = None, must: bool = False) -> Correction:
+        """The plan mended for what is seen; with a budget it is also searched for a better one.
+
+        Args:
+            must: it is to be followed whatever it saves, since it is not in force yet.
+
+        Raises:
+            OrchestratorError: if no repair is possible.
+        """
+        rest, events = self.standing(sight)
+        found = replan(
+            rest,
+            self.schedule,
+            sight.now,
+            events,
+            budget=budget,
+            wanted=self.wanted,
+            forgets=True,
+        )
+        return self._judged(found, sight, rest, must)
+
+    def prefer(self, other: Course, sight: Sight) -> Correction | None:
+        """What to do to change to the other course; None if that is worse than to stay.
+
+        The other one is believed to be better in what a repair does not see (when tasks overtake
+        each other, how many bytes are held), so it is taken unless it clearly ends later.
+        """
+        change, stay = other.correct(sight, must=True), self.correct(sight)
+        later = change.end - sight.now > (1.0 + DETOUR) * (stay.end - sight.now)
+        return None if later else change
+
+    def standing(self, sight: Sight) -> tuple[Instance, tuple[Event, ...]]:
+        """The problem as it is believed to be now, and what has happened so far.
+
+        Raises:
+            InfeasibleInstance: if a task can run nowhere any more.
+        """
+        running = begun(sight, self.rank)
+        pace = Pace.of(self._observed(sight, running))
+        instance = reprice(self.instance, sight.cluster, sight.paused, pace)
+        return instance, tell(sight, running, instance, self.schedule)
+
+    def _judged(self, found: Replan, sight: Sight, rest: Instance, must: bool) -> Correction:
+        kept, new = found.kept_makespan, found.makespan
+        workers = rest.cluster.index
+        must |= not math.isfinite(kept) or any(move.source not in workers for move in found.moved)
+        saved = kept - new
+        pays = must or saved > max(WORTH_SECONDS, self.worth * (kept - sight.now))
+        return Correction(
+            schedule=found.schedule,
+            moves=len(found.moved),
+            pays=pays and (must or bool(found.moved)),
+            reason=_reason(found, must, saved),
+            end=new if pays else kept,
+            blocked=found.blocked,
+            rest=rest,
+        )
+
+    def _observed(
+        self, sight: Sight, running: Mapping[str, tuple[str, float]]
+    ) -> Iterator[Observed]:
+        for task, done in sight.finished.items():
+            yield from self._compared(task, done.worker, done.end - done.start)
+        for task, (worker, since) in running.items():
+            for observed in self._compared(task, worker, sight.now - since):
+                if observed.actual > observed.believed:
+                    yield observed
+
+    def _compared(self, task: str, worker: str, seconds: float) -> Iterator[Observed]:
+        graph, cluster = self.instance.graph, self.instance.cluster
+        if worker not in cluster.index or task not in graph.index:
+            return
+        place = graph.index[task]
+        believed = float(self.instance.seconds[graph.mode_ptr[place], cluster.index[worker]])
+        if math.isfinite(believed):
+            yield Observed(graph.kinds[graph.kind_of[place]], worker, believed, seconds)
+
+
+def _reason(found: Replan, must: bool, saved: float) -> str:
+    if must and not found.moved:
+        return "the plan is renewed"
+    if must:
+        return f"{len(found.moved)} tasks go elsewhere, as they have to"
+    return f"{len(found.moved)} tasks go elsewhere, which saves {saved:.3g} s"

@@ -1,0 +1,79 @@
+"""What is learned of tasks, kinds and workers: the parts of `HistoryCosts`. Plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TaskCosts:
+    """What is special to a named task of a kind.
+
+    Attributes:
+        log_seconds: what its log work differs from its kind's by. variance: of that.
+        nbytes: size of its output in bytes, or None if not known.
+    """
+
+    name: str
+    log_seconds: float
+    variance: float
+    nbytes: float | None
+
+
+@dataclass(frozen=True)
+class PairCosts:
+    """What is special to a kind on a worker kind: added to log seconds; `variance` of that."""
+
+    worker_kind: str
+    log_seconds: float
+    variance: float
+
+
+@dataclass(frozen=True)
+class KindCosts:
+    """What is known of a kind of tasks.
+
+    Attributes:
+        samples: observations.
+        log_seconds: log of the seconds of work on a worker of effect 0, beside the overhead.
+        overhead: seconds that it takes on any worker.
+        between: standard deviation of log work between its tasks.
+        nbytes: size of its outputs in bytes, or None if not known.
+        memory: bytes that it takes while it runs, or None if not known.
+    """
+
+    kind: str
+    samples: int
+    log_seconds: float
+    overhead: float
+    between: float
+    nbytes: float | None
+    pairs: tuple[PairCosts, ...] = ()
+    tasks: tuple[TaskCosts, ...] = ()
+    memory: float | None = None
+
+
+@dataclass(frozen=True)
+class WorkerCosts:
+    """What is known of a kind of workers.
+
+    Attributes:
+        samples: observations.
+        log_seconds: log slowness; 0.69 more takes twice as long. variance: of that.
+        speed: declared speed when it was learned, or None.
+    """
+
+    kind: str
+    samples: int
+    log_seconds: float
+    variance: float
+    speed: float | None = None
+
+
+@dataclass(frozen=True)
+class NamedWorker:
+    """A worker that differs from its kind: `finer` is the kind of those that are as fast as it."""
+
+    kind: str
+    name: str
+    finer: str

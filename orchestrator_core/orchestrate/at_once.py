@@ -1,0 +1,84 @@
+"""Advice at once, and better advice later: for those whose tasks wait for an answer.
+
+A list schedule and few simulations decide whether a plan is followed. What takes longer goes on
+while it is followed already: a search, an order that delays hurt less, what is held back or sent
+ahead, and how few bytes suffice. What that finds is remembered for the next run of the graph.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.measures import NONE
+from orchestrator_core.execute.record import PlanRecord
+from orchestrator_core.orchestrate.adopt import judge
+from orchestrator_core.orchestrate.expect import steadier, with_measures
+from orchestrator_core.orchestrate.forecast import Forecast
+from orchestrator_core.orchestrate.refinements import Refinement
+from orchestrator_core.orchestrate.thrifty import thrifty
+from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.result import PlanResult
+
+LIVELY, STEADY = 0.03, 0.15
+"""Part of the remaining time that a change of the plan must save; and where it saves memory, which
+no repair looks at."""
+
+
+def answer(
+    instance: Instance,
+    pessimistic: Instance,
+    found: Refinement,
+    cache: str,
+    min_gain: float,
+    begun: float,
+) -> Advice:
+    """What to do with the plan; `begun` is `time.perf_counter` when planning began."""
+    result, measures = found.result, found.measures
+    verdict = judge(instance, pessimistic, result.schedule, min_gain, measures)
+    proven = lower_bound(instance)
+    reason = found.remark + verdict.reason
+    record = PlanRecord(
+        schedule=result.schedule,
+        predicted=verdict.drawn.planned,
+        lower_bound=proven.seconds,
+        bound_method=proven.method,
+        planner=result.planner,
+        cache=cache,
+        adopted=verdict.adopt,
+        reason=reason,
+        default_predicted=verdict.default_predicted,
+        planning_seconds=time.perf_counter() - begun,
+    )
+    return Advice(
+        record,
+        reason,
+        instance=instance,
+        holds=verdict.holds,
+        prefetch=verdict.prefetch,
+        worth=found.worth,
+    )
+
+
+def refined(
+    instance: Instance, pessimistic: Instance, search: Callable[[], PlanResult]
+) -> Refinement:
+    """The best that can be found in a while.
+
+    Args:
+        search: plans with a larger budget.
+    """
+    result = steadier(instance, pessimistic, search())
+    forecast = Forecast(instance, pessimistic, result, result.makespan, "miss")
+    saving, measures, remark = thrifty(forecast)
+    if measures is not None:
+        return Refinement(saving.result, measures, STEADY, remark)
+    measures, _ = with_measures(instance, pessimistic, result.schedule)
+    return Refinement(result, measures, LIVELY)
+
+
+def unrefined(result: PlanResult) -> Refinement:
+    """The plan as it is."""
+    return Refinement(result, NONE, LIVELY)

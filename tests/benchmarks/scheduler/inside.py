@@ -1,0 +1,102 @@
+"""Functions that run in the scheduler's process, on its event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from tests.benchmarks.scheduler.stopwatch import Stopwatch
+
+TICK = 0.001
+"""Seconds between two looks at the clock."""
+
+HOOKS = ("update_graph", "transition", "add_worker", "remove_worker")
+DASKS_OWN = ("transitions", "is_rootish", "decide_worker_non_rootish")
+OVERRIDES = ("is_rootish", "decide_worker_non_rootish")
+
+
+class Ticker:
+    """Measures how long nothing else ran on the event loop."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._task = asyncio.get_running_loop().create_task(self._tick())
+
+    async def _tick(self) -> None:
+        before = time.perf_counter()
+        while True:
+            await asyncio.sleep(TICK)
+            now = time.perf_counter()
+            self.longest = max(self.longest, now - before - TICK)
+            before = now
+
+    def stop(self) -> float:
+        self._task.cancel()
+        return self.longest
+
+
+def prepare(dask_scheduler: Any) -> None:
+    """Nothing is logged or counted but what a plain scheduler does."""
+    dask_scheduler.benchmark = {}
+
+
+def processor_seconds(dask_scheduler: Any) -> tuple[float, float]:
+    """Of the whole process, and of the event loop's thread alone."""
+    return time.process_time(), time.thread_time()
+
+
+async def start_ticker(dask_scheduler: Any) -> None:
+    dask_scheduler.benchmark["ticker"] = Ticker()
+
+
+def stop_ticker(dask_scheduler: Any) -> float:
+    """Longest gap in seconds."""
+    return float(dask_scheduler.benchmark.pop("ticker").stop())
+
+
+def watch_dask(dask_scheduler: Any) -> None:
+    """Before the plugin is there: what Dask's own methods take is not ours, though we call them."""
+    watch = dask_scheduler.benchmark["watch"] = Stopwatch()
+    for name in DASKS_OWN:
+        setattr(dask_scheduler, name, watch.theirs(getattr(dask_scheduler, name)))
+    stealing = dask_scheduler.extensions["stealing"]
+    stealing.steal_time_ratio = watch.theirs(stealing.steal_time_ratio)
+
+
+def watch_ours(dask_scheduler: Any) -> None:
+    """Once the plugin is there: its hooks and its overrides."""
+    watch = dask_scheduler.benchmark["watch"]
+    plugin = dask_scheduler.plugins["orchestrator"]
+    stealing = dask_scheduler.extensions["stealing"]
+    for owner, names in (
+        (plugin, HOOKS),
+        (dask_scheduler, OVERRIDES),
+        (stealing, ("steal_time_ratio",)),
+    ):
+        for name in names:
+            setattr(owner, name, watch.ours(name, getattr(owner, name)))
+
+
+def watched(dask_scheduler: Any) -> dict[str, float]:
+    """Seconds of our own code since the last call, by hook."""
+    found: dict[str, float] = dask_scheduler.benchmark["watch"].take()
+    return found
+
+
+def profiled(dask_scheduler: Any, start: bool) -> str:
+    """Profile the event loop's thread; the text of the table once it is stopped."""
+    import cProfile
+    import io
+    import pstats
+
+    if start:
+        profile = dask_scheduler.benchmark["profile"] = cProfile.Profile()
+        profile.enable()
+        return ""
+    profile = dask_scheduler.benchmark.pop("profile")
+    profile.disable()
+    text = io.StringIO()
+    pstats.Stats(profile, stream=text).sort_stats("tottime").print_stats("orchestrator", 40)
+    pstats.Stats(profile, stream=text).sort_stats("cumtime").print_stats("orchestrator", 40)
+    return text.getvalue()

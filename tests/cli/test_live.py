@@ -1,0 +1,181 @@
+"""`orchestrator live` against a real scheduler in this process, and `dask orchestrator` as well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import dask
+import pytest
+from distributed import Client, Event, LocalCluster
+from rich.text import Text
+
+from orchestrator_core import cli
+from orchestrator_core.cli.live import gantt_view
+from orchestrator_core.cli.live.status_view import _figures
+from orchestrator_core.execute.dask import OrchestratorPlugin
+from tests.cli.conftest import Invoke
+from tests.execute.dask.advisors import FixedAdvisor
+from tests.execute.dask.graphs import add, layers, wait_for
+
+NOWHERE = "tcp://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
+    with (
+        dask.config.set({"distributed.admin.system-monitor.gil.enabled": False}),
+        LocalCluster(dashboard_address=":0", protocol="tcp://", **options) as made,  # type: ignore[no-untyped-call]
+    ):
+        yield made
+
+
+@pytest.fixture
+def address(cluster: LocalCluster) -> Iterator[str]:
+    """The address of a scheduler with the plugin; it is taken off afterwards."""
+    with Client(cluster) as client:  # type: ignore[no-untyped-call]
+        client.register_plugin(OrchestratorPlugin(advisor=FixedAdvisor(default_predicted=40.0)))
+        yield cluster.scheduler_address
+        client.run_on_scheduler(_remove)
+
+
+def _remove(dask_scheduler: Any) -> None:
+    if "orchestrator" in dask_scheduler.plugins:
+        dask_scheduler.remove_plugin("orchestrator")
+
+
+@pytest.fixture
+def busy(cluster: LocalCluster, address: str) -> Iterator[str]:
+    """A run under way: its first task waits, eight others wait for it."""
+    graph: dict[str, Any] = {"gate": (wait_for, "live")}
+    graph |= {f"then-{i}": (add, "gate") for i in range(8)}
+    with Client(cluster) as client:  # type: ignore[no-untyped-call]
+        Event("live", client=client).clear()
+        futures = client.get(graph, list(graph), sync=False)
+        yield address
+        Event("live", client=client).set()
+        client.gather(futures)
+
+
+def test_status_of_a_run_under_way(invoke: Invoke, busy: str) -> None:
+    shown = invoke("live", "status", busy)
+    assert (shown.code, shown.err) == (0, "")
+    assert "mode director  2 workers" in shown.out
+    assert "then+gate  0 of 9 tasks done" in shown.out
+    assert "planned end  9.00 s" in shown.out
+    assert "Dask alone   40.00 s" in shown.out
+    told = json.loads(invoke("live", "status", busy, "--json").out)
+    assert [run["tasks"] for run in told["runs"]] == [9]
+
+
+def test_the_workers(invoke: Invoke, address: str) -> None:
+    shown = invoke("live", "workers", address)
+    lines = [line.split() for line in shown.out.splitlines()]
+    assert lines[0] == ["worker", "kind", "threads", "speed", "tasks", "status"]
+    assert [(line[0], line[-1]) for line in lines[1:]] == [("0", "running"), ("1", "running")]
+
+
+def test_why_says_what_a_task_waits_for(invoke: Invoke, busy: str) -> None:
+    shown = invoke("live", "why", busy, "then-3")
+    assert "waiting" in shown.out
+    assert "number" in shown.out
+    assert "gate" in shown.out.splitlines()[-1]
+    unknown = invoke("live", "why", busy, "the")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "no task 'the'; did you mean then-0, then-1, then-2?" in unknown.err
+    assert "lists the keys" in invoke("live", "why", busy, "nothing").err
+
+
+def test_the_chart_has_two_rows_for_each_worker(invoke: Invoke, busy: str) -> None:
+    shown = invoke("live", "gantt", busy)
+    rows = [line.split("│")[0].strip() for line in shown.out.splitlines() if "│" in line]
+    assert rows == ["0", "planned", "1", "planned"]
+    assert "■ then" in shown.out
+    missing = invoke("live", "gantt", busy, "--run", "nobody")
+    assert missing.code == 1
+    assert "no run 'nobody' is under way" in missing.err
+
+
+def test_a_long_run_is_fetched_piece_by_piece(
+    invoke: Invoke, cluster: LocalCluster, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator_core.execute.dask.status.CHUNK", 5)
+    graph, keys = layers()
+    with Client(cluster) as client:  # type: ignore[no-untyped-call]
+        client.get(graph, keys)
+    told = json.loads(invoke("live", "gantt", address, "--json").out)
+    assert {row[0] for row in told["planned"]} == {row[0] for row in told["recorded"]} == set(graph)
+    assert len(told["planned"]) == len(told["recorded"]) == 18
+    assert "18 of 18 tasks done" in invoke("live", "gantt", address).out
+
+
+def test_enable_and_disable(invoke: Invoke, cluster: LocalCluster) -> None:
+    address = cluster.scheduler_address
+    absent = invoke("live", "status", address)
+    assert absent.code == 1
+    assert absent.err.startswith("error: the plugin is not on the scheduler at")
+    assert f"orchestrator live enable {address}" in absent.err.replace("\n", " ")
+    assert invoke("live", "disable", address).code == 1
+    assert "enabled, mode observe" in invoke("live", "enable", address, "--mode", "observe").out
+    assert "was enabled already" in invoke("live", "enable", address).out
+    assert invoke("live", "disable", address).out == "disabled\n"
+    assert invoke("live", "status", address).code == 1
+    wrong = invoke("live", "enable", address, "--mode", "frob")
+    assert (wrong.code, "mode = 'frob' is no mode" in wrong.err) == (1, True)
+
+
+@pytest.mark.parametrize("where", [NOWHERE, "http://127.0.0.1:9", "no address"])
+def test_nobody_answers(
+    invoke: Invoke, where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("orchestrator_core.execute.dask.remote.CONNECT_SECONDS", 0.1)
+    failed = invoke("live", "status", where)
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err.startswith(f"error: no Dask scheduler answers at {where!r}")
+    assert len(failed.err.splitlines()) == 1
+
+
+def test_dask_has_the_same_commands_without_a_word_between(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.dask_command.main(["status", address, "--json"], prog_name="dask orchestrator")
+    assert end.value.code == 0
+    assert json.loads(capsys.readouterr().out)["mode"] == "director"
+    with pytest.raises(SystemExit):
+        cli.dask_command.main(["why", "--help"], prog_name="dask orchestrator")
+    assert "Usage: dask orchestrator why [OPTIONS]" in capsys.readouterr().out
+
+
+def figures(**changes: Any) -> dict[str, Text]:
+    run = {
+        "closed": False,
+        "seconds": 3.0,
+        "predicted": 10.0,
+        "expected_end": 11.0,
+        "late_by": 1.0,
+        "lower_bound": 9.0,
+        "default_predicted": None,
+        "planner": "search",
+        "cache": "hit",
+        "planning_seconds": 0.1,
+    }
+    return {label: figure for label, figure, _ in _figures(run | changes)}
+
+
+def test_lateness_in_words() -> None:
+    late = figures()["late by"]
+    assert (late.plain, late.style) == ("1.00 s", "bold red")
+    assert figures(late_by=0.1)["late by"].style == ""
+    assert figures(late_by=-2.0)["ahead by"].plain == "2.00 s"
+    assert figures(closed=True)["took"].plain == "11.00 s"
+
+
+def test_a_mark_stands_where_the_time_is_now() -> None:
+    answer = {"now": 5.0, "run": {"closed": False}}
+    mark = gantt_view._now(answer, [], 10.0, 103)
+    assert mark.plain.endswith("now, 5.00 s ▼")
+    assert len(mark) == 1 + 50 + 1
+    assert gantt_view._now(answer | {"run": {"closed": True}}, [], 10.0, 103).plain == ""

@@ -1,0 +1,82 @@
+"""Tasks wait for a plan that is being made: they alone, for a moment, and never for ever."""
+
+from __future__ import annotations
+
+import pytest
+from distributed import Client, Scheduler, Worker
+
+from tests.execute.dask.advisors import HangingAdvisor
+from tests.execute.dask.graphs import add, cluster_test, layers, result, start, stop, until
+from tests.execute.dask.test_control import plugin_of
+
+
+@cluster_test()
+async def test_a_plan_that_takes_a_while_still_places_every_task(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = HangingAdvisor()
+    plugin = plugin_of(advisor, plan_wait=60)
+    session = await start(s, plugin)
+    graph, keys = layers()
+    futures = c.get(graph, keys, sync=False)
+    await until(lambda: session.steering.state("t-0-0") == "no-worker")
+    assert await c.submit(add, 1) == 2, "others do not wait"
+    advisor.go.set()
+    assert await c.gather(futures) == [result()] * 6
+    assert len(session.steering.awaiting) == 0
+    await stop(s, plugin)
+    planned = {row.task: row.worker for row in advisor.plans[0].assignments}
+    assert {record.task: record.worker for record in advisor.runs[0].tasks} == planned
+    assert advisor.runs[0].notes == ()
+
+
+@cluster_test()
+async def test_a_plan_that_takes_too_long_is_not_waited_for(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = HangingAdvisor()
+    plugin = plugin_of(advisor, plan_wait=0.05)
+    await start(s, plugin)
+    graph, keys = layers()
+    assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    advisor.go.set()
+    await stop(s, plugin)
+    assert advisor.runs[0].mode == "observed"
+
+
+@pytest.mark.parametrize("how", ["remove", "faults"])
+@cluster_test()
+async def test_nothing_waits_for_a_plan_when_we_leave(
+    c: Client, s: Scheduler, a: Worker, b: Worker, how: str
+) -> None:
+    advisor = HangingAdvisor()
+    plugin = plugin_of(advisor, plan_wait=600)
+    session = await start(s, plugin)
+    graph, keys = layers()
+    futures = c.get(graph, keys, sync=False)
+    await until(lambda: session.steering.state("t-0-0") == "no-worker")
+    if how == "remove":
+        s.remove_plugin(plugin.name)
+    else:
+        session.fault("test", RuntimeError("one"))
+        session.fault("test", RuntimeError("two"))
+    assert await c.gather(futures) == [result()] * 6
+    advisor.go.set()
+
+
+@cluster_test()
+async def test_a_graph_that_is_declined_goes_on_as_dask_would(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = HangingAdvisor()
+    advisor.promise = {"adopted": False}
+    plugin = plugin_of(advisor, plan_wait=600)
+    session = await start(s, plugin)
+    graph, keys = layers(width=20)
+    futures = c.get(graph, keys, sync=False)
+    await until(lambda: session.steering.state("t-0-0") == "no-worker")
+    advisor.go.set()
+    await until(lambda: len(session.steering.awaiting) == 0)
+    assert await c.gather(futures) == [result()] * 20
+    await stop(s, plugin)
+    assert advisor.runs[0].mode == "observed"

@@ -1,0 +1,159 @@
+"""Is a plan worth following? Each answer with its reason."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from orchestrator_core import Budget, Cluster, Instance, Link, TaskGraph, Worker, plan
+from orchestrator_core.graph.task import Edge, Task
+from orchestrator_core.orchestrate.adopt import judge
+from orchestrator_core.orchestrate.alike import are_alike
+from orchestrator_core.orchestrate.expect import expected_makespans, with_measures
+from orchestrator_core.plan.schedule import Assignment, Schedule
+from tests.execute.overtaken import overtaken
+
+
+def chain(tasks: int = 8, seconds: float = 1.0) -> Instance:
+    """A chain on workers of speeds 4, 1 and 1."""
+    names = [f"c{i}" for i in range(tasks)]
+    graph = TaskGraph.from_tasks(
+        [Task(name, kind="c", seconds=seconds) for name in names],
+        [Edge(a, b) for a, b in pairwise(names)],
+    )
+    return Instance.price(graph, Cluster([Worker("w0"), Worker("w1"), Worker("w2", speed=4.0)]))
+
+
+def longer(instance: Instance, factor: float) -> Instance:
+    return Instance(instance.graph, instance.cluster, instance.seconds * factor)
+
+
+def planned(instance: Instance) -> Schedule:
+    return plan(instance, Budget(seconds=0.0), planners=["heft"]).schedule
+
+
+def test_a_chain_on_the_fast_worker_is_worth_it() -> None:
+    """2 s there; Dask leaves it where its first task lands, mostly on a slow one: 8 s."""
+    instance = chain()
+    verdict = judge(instance, longer(instance, 1.5), planned(instance), 0.05)
+    assert verdict.adopt
+    assert (verdict.expected.planned, verdict.expected.default) == (2.0, 8.0)
+    assert (verdict.pessimistic.planned, verdict.pessimistic.default) == (3.0, 12.0)
+    assert verdict.drawn.gain > 0.5
+    assert verdict.default_predicted == verdict.drawn.default
+    assert "2 s against 8 s" in verdict.reason
+
+
+def test_one_chance_of_many_does_not_decide() -> None:
+    """Whichever worker stands first in the cluster, the answer is the same."""
+    instance = chain()
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        workers = [instance.cluster.workers[i] for i in order]
+        turned = Instance.price(instance.graph, Cluster(workers))
+        assert judge(turned, turned, planned(turned), 0.05).expected.default == 8.0
+
+
+def test_a_plan_that_saves_too_little_is_not_worth_it() -> None:
+    instance = chain()
+    verdict = judge(instance, instance, planned(instance), 0.8)
+    assert not verdict.adopt
+    assert "it must save 80%" in verdict.reason
+    assert verdict.reason.startswith("left to Dask")
+
+
+def test_a_plan_that_saves_nothing_if_tasks_run_long_is_not_worth_it() -> None:
+    """The fast worker may turn out as slow as the others."""
+    instance = chain()
+    slow = instance.seconds.copy()
+    slow[:, 2] = 1.0
+    verdict = judge(
+        instance, Instance(instance.graph, instance.cluster, slow), planned(instance), 0.05
+    )
+    assert not verdict.adopt
+    assert verdict.expected.gain == 0.75
+    assert "if tasks run long the plan takes 8 s against 8 s" in verdict.reason
+
+
+def test_what_saves_milliseconds_is_not_worth_planning() -> None:
+    """2 ms instead of 8 ms."""
+    instance = chain(seconds=1e-3)
+    verdict = judge(instance, instance, planned(instance), 0.05)
+    assert not verdict.adopt
+    assert "at most 6 ms can be saved" in verdict.reason
+
+
+def test_workers_that_are_alike_are_left_to_dask() -> None:
+    """However good the plan: the one below saves two thirds against a lottery that nobody plays."""
+    instance, schedule = overtaken()
+    verdict = judge(instance, instance, schedule, 0.0)
+    assert not verdict.adopt
+    assert "all workers are alike" in verdict.reason
+    assert (verdict.holds, verdict.prefetch) == ({}, False)
+
+
+@pytest.mark.parametrize(
+    ("workers", "link", "expected"),
+    [
+        ([Worker("a"), Worker("b", kind="other", price=2.0)], Link(latency=0.1), True),
+        ([Worker("a")], Link(), True),
+        ([Worker("a"), Worker("b", speed=2.0)], Link(), False),
+        ([Worker("a"), Worker("b", threads=2)], Link(), False),
+        ([Worker("a"), Worker("b", memory=1e9)], Link(), False),
+        ([Worker("a"), Worker("b", resources={"GPU": 1})], Link(), False),
+    ],
+)
+def test_which_workers_are_alike(workers: list[Worker], link: Link, expected: bool) -> None:
+    graph = TaskGraph.from_tasks([Task("t", seconds=1.0)], [])
+    assert are_alike(Instance.price(graph, Cluster(workers, link))) is expected
+
+
+def test_workers_with_other_links_are_not_alike() -> None:
+    near, far = np.zeros((3, 3)), np.zeros((3, 3))
+    far[0, 1] = far[1, 0] = 0.5
+    assert are_alike(Instance.from_arrays(np.ones((2, 3)), [], latency=near))
+    assert not are_alike(Instance.from_arrays(np.ones((2, 3)), [], latency=far))
+
+
+class TestMeasures:
+    """t overtakes c on the second worker; three more are slow, which Dask does not know."""
+
+    def setup_method(self) -> None:
+        instance, self.schedule = overtaken()
+        workers = [*instance.cluster.workers, *(Worker(f"s{i}", speed=0.1) for i in "abc")]
+        self.instance = Instance.price(instance.graph, Cluster(workers))
+
+    def test_a_plan_comes_with_its_measures(self) -> None:
+        verdict = judge(self.instance, self.instance, self.schedule, 0.05)
+        assert verdict.adopt
+        assert verdict.holds["t"].sent == {"c"}
+        # With t held 10 s, and 13 s without.
+        assert verdict.expected.planned == 10.0
+
+    def test_a_plan_that_is_not_followed_has_none(self) -> None:
+        verdict = judge(self.instance, self.instance, self.schedule, 0.99)
+        assert (verdict.adopt, verdict.holds) == (False, {})
+
+    def test_the_forecast_is_of_what_will_be_done(self) -> None:
+        measures, expected = with_measures(self.instance, self.instance, self.schedule)
+        assert expected == 10.0
+        assert expected_makespans(self.instance, self.instance, [self.schedule]) == [13.0]
+        again = judge(self.instance, self.instance, self.schedule, 0.05, measures)
+        assert again.measures is measures
+
+
+def test_the_empty_plan_is_left_to_dask() -> None:
+    instance = Instance.price(
+        TaskGraph.from_tasks([], []), Cluster([Worker("a"), Worker("b", speed=2.0)])
+    )
+    assert not judge(instance, instance, Schedule([]), 0.05).adopt
+
+
+def test_a_plan_that_loses_is_refused_by_its_worst_case() -> None:
+    """Everything on the slowest worker: 8 s where Dask takes 8 s at worst."""
+    instance = chain()
+    bad = Schedule([Assignment(f"c{i}", "w0", float(i), i + 1.0) for i in range(8)])
+    verdict = judge(instance, instance, bad, 0.05)
+    assert not verdict.adopt
+    assert verdict.expected.gain == 0.0
