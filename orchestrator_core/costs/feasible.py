@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Demand, Floats, TaskGraph
 
 
@@ -35,7 +36,8 @@ def needed_memory(graph: TaskGraph) -> Floats:
 
 
 def _offers(worker: Worker, demand: Demand) -> bool:
-    if demand.eligible is not None and not {worker.name, worker.kind} & set(demand.eligible):
+    called = {worker.name, worker.kind, plain_kind(worker.kind)}
+    if demand.eligible is not None and not called & set(demand.eligible):
         return False
     return all(worker.resources.get(r, 0.0) >= need for r, need in demand.resources.items())
 
@@ -76,7 +78,7 @@ def _cause(graph: TaskGraph, cluster: Cluster, task: int) -> str:
             f"the best worker, {large.name!r}, has {large.memory:g}"
         )
     if demand.eligible is not None:
-        known = {w.name for w in cluster.workers} | {w.kind for w in cluster.workers}
+        known = {w.name for w in cluster.workers} | {plain_kind(w.kind) for w in cluster.workers}
         if not known & set(demand.eligible):
             return (
                 f"may run only on {list(demand.eligible)}; the workers' names and kinds are "

@@ -40,7 +40,7 @@ class Advice:
     instance: Instance | None = None
     holds: Mapping[str, Hold] = field(default_factory=dict)
     prefetch: bool = False
-    worth: float = 0.03
+    worth: float = 0.05
     refine: Callable[[], Advice] | None = None
 
     @property

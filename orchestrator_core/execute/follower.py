@@ -46,6 +46,10 @@ class Stage(Enum):
     FINISHED = "finished"
 
 
+# Looking up a member of an enumeration takes longer than all else that an event needs.
+PLANNED, HELD, PLACED, RELEASED, FINISHED = Stage
+
+
 class Follower:
     """The plan of the live keys, and how far each has come.
 
@@ -96,7 +100,7 @@ class Follower:
 
     def is_placed(self, key: Key) -> bool:
         """Has the key been sent to its planned worker, and is it not finished?"""
-        return self._stages.get(key) is Stage.PLACED
+        return self._stages.get(key) is PLACED
 
     def planned_worker(self, key: Key, running: Container[str]) -> str | None:
         """The worker that `decide` would name now; changes nothing."""
@@ -128,7 +132,7 @@ class Follower:
         for key, worker in (sent or {}).items():
             if key in slots and key not in self._slots:
                 self._slots[key] = Slot(worker, slots[key].rank)
-                self._move(key, Stage.PLACED)
+                self._move(key, PLACED)
         directives = [self._replan(key, slot) for key, slot in slots.items()]
         if holds:
             kept = {key: hold for key, hold in holds.items() if key in slots}
@@ -142,12 +146,12 @@ class Follower:
             return None
         if slot.worker not in running:
             self._holds.drop(key)
-            self._move(key, Stage.RELEASED)
+            self._move(key, RELEASED)
             return None
         if self._to_hold and self._holds.begin(key, now):
-            self._move(key, Stage.HELD)
-            return Stage.HELD
-        self._move(key, Stage.PLACED)
+            self._move(key, HELD)
+            return HELD
+        self._move(key, PLACED)
         return slot.worker
 
     def sent(self, key: Key) -> tuple[Directive, ...]:
@@ -183,14 +187,14 @@ class Follower:
         keys = tuple(self._open.get(name, ()))
         for key in keys:
             self._holds.drop(key)
-            self._move(key, Stage.RELEASED)
+            self._move(key, RELEASED)
         return (Release(keys, f"worker {name!r} is gone"),) if keys else ()
 
     def worker_joined(self, name: str) -> tuple[Directive, ...]:
         """A worker of that name runs (again): its tasks that wait are planned as before."""
-        back = [k for k in self._open.get(name, ()) if self._stages[k] is Stage.RELEASED]
+        back = [k for k in self._open.get(name, ()) if self._stages[k] is RELEASED]
         for key in back:
-            self._move(key, Stage.PLANNED)
+            self._move(key, PLANNED)
         return tuple(Place(key, self._slots[key]) for key in back)
 
     def fault(self, reason: str) -> tuple[Directive, ...]:
@@ -206,7 +210,7 @@ class Follower:
         """Forget the plan for good; said once, later calls say nothing."""
         if self.disabled is not None:
             return ()
-        steered = {Stage.PLACED, Stage.HELD}
+        steered = {PLACED, HELD}
         keys = tuple(key for key, stage in self._stages.items() if stage in steered)
         self.clear()
         self.disabled = reason
@@ -234,10 +238,10 @@ class Follower:
             slot = self._slots.get(key)
             if slot is None or slot.worker != worker:
                 yield f"{key!r} is open on {worker!r}, planned for {slot and slot.worker!r}"
-        finished = sum(stage is Stage.FINISHED for stage in self._stages.values())
+        finished = sum(stage is FINISHED for stage in self._stages.values())
         if len(entries) + finished != len(self._slots):
             yield f"{len(entries)} open + {finished} finished != {len(self._slots)} planned"
-        held = {key for key, stage in self._stages.items() if stage is Stage.HELD}
+        held = {key for key, stage in self._stages.items() if stage is HELD}
         if held != self._holds.waiting.keys():
             yield f"{len(held)} keys are held, {len(self._holds.waiting)} of them will be let go"
 
@@ -246,43 +250,43 @@ class Follower:
         if before is not None:
             self._drop(key)
         self._slots[key] = slot
-        if before is None or stage not in (Stage.PLACED, Stage.FINISHED):
-            self._stages[key] = Stage.PLANNED
+        if before is None or stage not in (PLACED, FINISHED):
+            self._stages[key] = PLANNED
             self._open[slot.worker][key] = None
             return Place(key, slot)
         self._move(key, stage)
-        moved = stage is Stage.PLACED and slot.worker != before.worker
+        moved = stage is PLACED and slot.worker != before.worker
         return Move(key, before.worker, slot) if moved else None
 
     def _settle(self, key: Key) -> tuple[Directive, ...]:
         if key in self._slots:
             if self._to_hold:
                 self._holds.drop(key)
-            self._move(key, Stage.FINISHED)
+            self._move(key, FINISHED)
         return self._free(self._holds.done(key)) if self._to_hold else ()
 
     def _free(self, keys: Iterable[Key]) -> tuple[Directive, ...]:
-        free = [key for key in keys if self._stages.get(key) is Stage.HELD]
+        free = [key for key in keys if self._stages.get(key) is HELD]
         for key in free:
-            self._move(key, Stage.PLANNED)
+            self._move(key, PLANNED)
         return tuple(Place(key, self._slots[key]) for key in free)
 
     def _was_sent(self, key: Key) -> bool:
-        return self._stages.get(key, Stage.FINISHED) in (
-            Stage.PLACED,
-            Stage.RELEASED,
-            Stage.FINISHED,
+        return self._stages.get(key, FINISHED) in (
+            PLACED,
+            RELEASED,
+            FINISHED,
         )
 
     def _is_done(self, key: Key) -> bool:
-        return self._stages.get(key, Stage.FINISHED) is Stage.FINISHED
+        return self._stages.get(key, FINISHED) is FINISHED
 
     def _move(self, key: Key, stage: Stage) -> None:
-        before = self._stages.get(key, Stage.FINISHED)
+        before = self._stages.get(key, FINISHED)
         self._stages[key] = stage
-        if before is Stage.FINISHED and stage is not Stage.FINISHED:
+        if before is FINISHED and stage is not FINISHED:
             self._open[self._slots[key].worker][key] = None
-        elif before is not Stage.FINISHED and stage is Stage.FINISHED:
+        elif before is not FINISHED and stage is FINISHED:
             self._close(self._slots[key].worker, key)
 
     def _drop(self, key: Key) -> None:

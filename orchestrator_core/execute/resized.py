@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.grown import grown
+from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.expand import Problem, expand, frozen
 from orchestrator_core.plan.engine.ranks import downward_rank
@@ -132,9 +133,9 @@ class Resized:
 
     def _like(self, kind: str) -> int:
         members = self.instance.cluster.workers
-        for b in self.workers:
-            if members[b].kind == kind:
-                return b
+        alike = [b for b in self.workers if plain_kind(members[b].kind) == plain_kind(kind)]
+        if alike:
+            return min(alike, key=lambda b: members[b].kind != kind)
         raise InvalidInput(f"there is no worker of kind {kind!r} to be like")
 
     @cached_property

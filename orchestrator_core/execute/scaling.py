@@ -19,6 +19,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.resized import Resized
 from orchestrator_core.execute.sizes import Elasticity, Sizes, elasticity_of
+from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.plan.repair import Event
 from orchestrator_core.plan.schedule import Schedule
 
@@ -152,5 +153,5 @@ def together(parts: Sequence[Recommendation], present: int) -> Recommendation:
 
 def common_kind(run: Resized) -> str:
     """The kind of most workers; of several, the one that appears first."""
-    kinds = Counter(run.instance.cluster.workers[b].kind for b in run.workers)
+    kinds = Counter(plain_kind(run.instance.cluster.workers[b].kind) for b in run.workers)
     return kinds.most_common(1)[0][0]

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from orchestrator_core.execute.resized import Resized
+from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Floats
 
 ROOM = 2.0
@@ -36,7 +37,7 @@ class Elasticity:
 def elasticity_of(run: Resized, until: float) -> Elasticity:
     workers = run.instance.cluster.workers
     more, fewer = dict[str, float](), dict[str, float]()
-    for kind in dict.fromkeys(workers[b].kind for b in run.workers):
+    for kind in dict.fromkeys(plain_kind(workers[b].kind) for b in run.workers):
         if time.perf_counter() < until:
             more[kind] = run.more(kind)
     # Those with the least work first: they are the likeliest to go.
@@ -103,7 +104,7 @@ class Sizes:
     def bought(self) -> dict[str, float]:
         """By kind, the seconds that one more worker saves for its price of an hour."""
         members = self._run.instance.cluster.workers
-        price = {members[b].kind: members[b].price for b in reversed(self._run.workers)}
+        price = {plain_kind(members[b].kind): members[b].price for b in reversed(self._run.workers)}
         saved = {kind: self._run.makespan - each for kind, each in self._elasticity.more.items()}
         return {
             kind: 0.0 if each <= 0 else each / price[kind] if price[kind] > 0 else math.inf

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 MAX_NAME = 1_000
 """Longest name, in characters."""
 
@@ -11,6 +13,19 @@ ALLOWED = f"1 to {MAX_NAME} characters, and no control characters or lone surrog
 def is_name(text: str) -> bool:
     """Has it 1 to `MAX_NAME` characters, none of them a control character or a lone surrogate?"""
     return 0 < len(text) <= MAX_NAME and _printable(text)
+
+
+def as_name(text: str) -> str:
+    """A name that reads like the text; the text itself if it may be one.
+
+    What is too long is cut, and told apart from others by a checksum.
+    """
+    if is_name(text):
+        return text
+    plain = ascii(text)[1:-1] or "''"
+    if len(plain) <= MAX_NAME:
+        return plain
+    return f"{plain[: MAX_NAME - 9]}~{crc32(plain.encode()):08x}"
 
 
 def _printable(text: str) -> bool:

@@ -4,9 +4,10 @@ Machines that look the same differ where one is throttled, or shared with noisy 
 task may have been seen once, on one worker, so means of workers differ by chance. A worker is told
 apart from its kind only if three things hold:
 
-- the model of `solver.py`, with a slowness for each worker, says that it differs by `LEAST`, which
-  is more than chance would make of so many workers (`CHANCE`). What tasks of a worker have in common, such as a chain that stays
-  where its data is, counts as chance (`ALIKE`), unless the same tasks ran on others as well;
+- the model of `solver.py`, with a slowness for each worker, says that it differs by `LEAST` and by
+  more than chance would make of so many workers (`CHANCE`). What the tasks of a worker have in
+  common, such as a chain that stays where its data is, counts as chance (`ALIKE`), unless the same
+  tasks ran on others as well;
 - ranks say so too (`RANKED`): the model believes in distributions that tasks need not have;
 - its name lasts: it is no address, and was met in more than one of several runs.
 

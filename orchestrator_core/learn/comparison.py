@@ -12,7 +12,7 @@ from orchestrator_core.learn.effects import Effects
 from orchestrator_core.learn.ranks import rank_score
 from orchestrator_core.learn.robust import group_medians, group_sums
 
-ALIKE = 0.05
+ALIKE = 0.15
 """Part of the variance between tasks of a kind that those on one worker may have in common."""
 
 LONG_ENOUGH = 0.02

@@ -190,7 +190,7 @@ class HistoryCosts:
             kind = self._kind.get(name)
             pairs = {pair.worker_kind: pair for pair in kind.pairs} if kind else {}
             for column, worker_kind in enumerate(kinds_of_workers):
-                pair = pairs.get(worker_kind)
+                pair = pairs.get(worker_kind) or pairs.get(plain_kind(worker_kind))
                 if pair is not None:
                     effect[row, column] += pair.log_seconds
                     spread[row, column] += pair.variance - self.interaction**2

@@ -26,31 +26,17 @@ import numpy as np
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.learn.columns import Columns
 from orchestrator_core.learn.effects import Effects
-from orchestrator_core.learn.robust import (
-    NORMAL,
-    group_medians,
-    group_sums,
-    huber_weights,
-    spread,
-)
+from orchestrator_core.learn.robust import group_medians, group_sums, huber_weights
+from orchestrator_core.learn.variances import BETWEEN, NOISE, between_of, noise_of
 
 ROUNDS = 8
 """Rounds of reweighting; changes are below 1 % after five or six."""
-
-NOISE, NOISE_TASKS = 0.08, 10.0
-"""Standard deviation of log seconds of a repeated task; repetitions that this belief is worth."""
-
-BETWEEN, BETWEEN_TASKS = 0.4, 3.0
-"""Standard deviation of log seconds between tasks of a kind; tasks that this belief is worth."""
 
 WORKER = 1.0
 """Standard deviation of a worker kind's log slowness around its declared speed."""
 
 INTERACTION, INTERACTION_PAIRS = 0.05, 8.0
 """Standard deviation of what is special to a kind on a worker kind; pairs that this is worth."""
-
-SAME = 0.01
-"""Standard deviation between tasks of a kind is at least this: no two tasks are the same."""
 
 JITTER = 0.010
 """Standard deviation in seconds by which any duration differs from the model, however short."""
@@ -193,11 +179,11 @@ class _Solver:
         middle = self._middles()
         within = self.rest - middle[columns.task]
         if estimate_noise:
-            self.noise = self._noise(within)
+            self.noise = noise_of(within, self.repeats[columns.task], self.jitter)
         own = self.noise**2 + self.jitter
         best = np.full(self.t, np.inf)
         np.minimum.at(best, columns.task, own)
-        self.between = self._between(middle, best)
+        self.between = between_of(columns, middle, best)
         self.repeat_doubt = huber_weights(within / np.sqrt(own))
         apart = np.sqrt(self.between[columns.kind_of_task] ** 2 + best)
         self.task_doubt = huber_weights(np.nan_to_num(middle) / apart)
@@ -212,25 +198,6 @@ class _Solver:
         np.minimum.at(nearest, task, np.abs(self.rest))
         chosen: Floats = np.where(self.repeats == 2, np.copysign(nearest, middle), middle)
         return chosen
-
-    def _noise(self, within: Floats) -> float:
-        """From repetitions that are long enough for jitter not to matter."""
-        repeats = self.repeats[self.columns.task]
-        chosen = (repeats > 1) & (self.jitter < NOISE**2)
-        unbiased = np.sqrt(repeats / np.maximum(repeats - 1, 1))
-        found, n = spread((within * unbiased)[chosen]) ** 2, float(chosen.sum()) / 2
-        return float(np.sqrt((NOISE_TASKS * NOISE**2 + n * found) / (NOISE_TASKS + n)))
-
-    def _between(self, middle: Floats, own: Floats) -> Floats:
-        """(k,) standard deviation between the tasks of each kind, what is noise taken off."""
-        by_kind = self.columns.kind_of_task
-        seen = self.repeats > 0
-        tasks = np.bincount(by_kind[seen], minlength=self.k)
-        apart = NORMAL * group_medians(np.abs(middle[seen]), by_kind[seen], self.k)
-        noise = group_medians(own[seen], by_kind[seen], self.k)
-        found = np.nan_to_num(np.maximum(apart**2 - noise, 0.0))
-        blend = (BETWEEN_TASKS * BETWEEN**2 + tasks * found) / (BETWEEN_TASKS + tasks)
-        return np.asarray(np.sqrt(np.maximum(blend, SAME**2)))
 
     def effects(self) -> Effects:
         return Effects(

@@ -19,6 +19,7 @@ from orchestrator_core.execute.rehearsal import Rehearsal
 from orchestrator_core.execute.unplanned import Unplanned
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
+from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.plan.schedule import Schedule
 
 SEEDS = 7
@@ -34,6 +35,8 @@ SHARE_OF_RUN = 0.02
 
 SECONDS_A_TASK = 2e-5
 """About what it takes to simulate Dask's policy for one task."""
+
+NO_LESSONS = Lessons()
 
 LEAST_SAVED = 0.02
 """Seconds that a plan must save: about what deciding and steering cost."""
@@ -92,6 +95,7 @@ def judge(
     schedule: Schedule,
     min_gain: float,
     measures: Measures | None = None,
+    lessons: Lessons = NO_LESSONS,
 ) -> Verdict:
     """Let the schedule race against Dask's own policy.
 
@@ -100,6 +104,7 @@ def judge(
         pessimistic: the same graph and cluster with durations that are rarely exceeded.
         min_gain: part of the default's time that the plan must save in each race, >= 0.
         measures: what is done beside placing; None lets them be chosen here.
+        lessons: what earlier runs really took, beside their simulations.
     """
     alike = are_alike(expected)
     if measures is None:
@@ -112,8 +117,16 @@ def judge(
         track.race([pessimistic.seconds] * chances),
         track.race((drawn * chances)[:chances]),
     )
+    first, long, random = (_corrected(race, races[0], lessons) for race in races)
+    races = (first, long, random)
     why_not = ALIKE if alike else _why_not(races, min_gain)
     return Verdict(not why_not, why_not or _why(races), *races, NONE if why_not else measures)
+
+
+def _corrected(race: Race, expected: Race, lessons: Lessons) -> Race:
+    """The race as it would be run; what holds for expected durations holds for all."""
+    factor = lessons.default(expected.default) / expected.default if expected.default > 0 else 1.0
+    return Race(lessons.planned(race.planned), race.default * factor)
 
 
 def _chances(instance: Instance, schedule: Schedule) -> int:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
@@ -16,15 +18,85 @@ from orchestrator_core.execute.measures import NONE
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.orchestrate.adopt import judge
 from orchestrator_core.orchestrate.expect import steadier, with_measures
+from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.forecast import Forecast
-from orchestrator_core.orchestrate.refinements import Refinement
+from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.refinements import Refinement, Refinements
+from orchestrator_core.orchestrate.share import share_of
 from orchestrator_core.orchestrate.thrifty import thrifty
 from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
+from orchestrator_core.store.base import ScheduleKey
 
-LIVELY, STEADY = 0.03, 0.15
+LIVELY, STEADY = 0.05, 0.15
 """Part of the remaining time that a change of the plan must save; and where it saves memory, which
 no repair looks at."""
+
+
+class Schedules(Protocol):
+    """`Orchestrator.schedule`."""
+
+    def __call__(
+        self,
+        instance: Instance,
+        flow: str = "",
+        *,
+        budget: Budget | None = None,
+        objective: Objective | None = None,
+    ) -> tuple[PlanResult, str]: ...
+
+
+class AtOnce:
+    """Advice at once, and what was found later about graphs that are asked about again."""
+
+    def __init__(self, schedule: Schedules) -> None:
+        self._schedule = schedule
+        self._refinements = Refinements()
+
+    def advice(
+        self,
+        instance: Instance,
+        pessimistic: Instance,
+        flow: str,
+        min_gain: float,
+        lessons: Lessons,
+        begun: float,
+    ) -> Advice:
+        """The first good plan, with `Advice.refine` to better it; or the one found before.
+
+        Args:
+            pessimistic: `instance` with durations that are rarely exceeded.
+            min_gain, lessons, begun: as in `answer`.
+        """
+        key = Keys.of(instance.graph, instance.cluster).priced(instance, MAKESPAN)
+        known = self._refinements.find(key, instance)
+        if known is not None:
+            return answer(instance, pessimistic, known, "hit", min_gain, lessons, begun)
+        result, cache = self._schedule(instance, flow, objective=MAKESPAN)
+        plain = unrefined(result)
+        advice = answer(instance, pessimistic, plain, cache, min_gain, lessons, begun)
+
+        def refine() -> Advice:
+            began = time.perf_counter()
+            found = self._refined(instance, pessimistic, key, flow)
+            return answer(instance, pessimistic, found, "miss", min_gain, lessons, began)
+
+        return replace(advice, refine=refine)
+
+    def _refined(
+        self, instance: Instance, pessimistic: Instance, key: ScheduleKey, flow: str
+    ) -> Refinement:
+        """Found while the first plan is followed; remembered for the next time."""
+        limits = share_of(instance)
+
+        def search() -> PlanResult:
+            return self._schedule(instance, flow, budget=limits, objective=MAKESPAN)[0]
+
+        found = refined(instance, pessimistic, search)
+        self._refinements.keep(key, found)
+        return found
 
 
 def answer(
@@ -33,11 +105,12 @@ def answer(
     found: Refinement,
     cache: str,
     min_gain: float,
+    lessons: Lessons,
     begun: float,
 ) -> Advice:
     """What to do with the plan; `begun` is `time.perf_counter` when planning began."""
     result, measures = found.result, found.measures
-    verdict = judge(instance, pessimistic, result.schedule, min_gain, measures)
+    verdict = judge(instance, pessimistic, result.schedule, min_gain, measures, lessons)
     proven = lower_bound(instance)
     reason = found.remark + verdict.reason
     record = PlanRecord(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 
+from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Worker
+from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.learn.estimator import fit
 from orchestrator_core.learn.history_costs import HistoryCosts
 from orchestrator_core.store.base import ScheduleKey, Store, StoredSchedule
@@ -23,6 +26,9 @@ REMEMBERED = 1000
 """Schedules that are kept in memory."""
 
 NOTHING_LEARNED = fit(())
+
+RECENT = 64
+"""Runs that are looked at again when a process starts."""
 
 Speeds = tuple[tuple[str, float], ...]
 """Declared speed of each kind of worker."""
@@ -72,6 +78,15 @@ class Memory:
         """The stored schedule of this key."""
         return self._schedules.get(key) if self._in_memory else self._store.find(key)
 
+    def runs(self) -> list[RunRecord]:
+        """The latest runs, the newest first. Waits for the database."""
+        found = []
+        for line in self._store.runs(limit=RECENT):
+            # One that cannot be read teaches nothing.
+            with suppress(OrchestratorError):
+                found.append(self._store.run(line.run_id))
+        return found
+
     def keep(self, stored: StoredSchedule) -> None:
         """Store a schedule, in the background."""
         if self._in_memory and len(self._schedules) < REMEMBERED:
@@ -98,4 +113,4 @@ class Memory:
 
 def _speeds(workers: Iterable[Worker]) -> Speeds:
     """The declared speed of each kind of worker."""
-    return tuple(sorted({(worker.kind, worker.speed) for worker in workers}))
+    return tuple(sorted({(plain_kind(worker.kind), worker.speed) for worker in workers}))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING
 
-from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, OrchestratorError, PlanningFailed
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import RunRecord
@@ -17,32 +15,27 @@ from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
 from orchestrator_core.orchestrate.dates import has_deadlines, lateness_first, softened
-from orchestrator_core.orchestrate.forecast import Forecast, is_known, price
+from orchestrator_core.orchestrate.experience import Experience, Lessons
+from orchestrator_core.orchestrate.forecast import is_known
+from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import MAKESPAN, Objective
-from orchestrator_core.plan.result import PlanResult
-from orchestrator_core.store.base import ScheduleKey, Store
+from orchestrator_core.store.base import Store
 
 if TYPE_CHECKING:
-    from orchestrator_core.orchestrate.refinements import Refinements
+    from orchestrator_core.orchestrate.at_once import AtOnce
 
 log = logging.getLogger("orchestrator")
-
-PESSIMISTIC = 0.9
-"""Quantile of the durations at which a plan must still beat Dask's own policy."""
 
 MIN_GAIN = 0.05
 """Part of what Dask's own way costs that a plan must save."""
 
-PLANNING_SHARE = 0.02
-"""Planning may take this fraction of the time that the graph is expected to take."""
-
 FIRST_RUN = "first run: observed, to learn how long its tasks take"
 
 
-class Orchestrator:
+class Orchestrator(Forecaster):
     """Prices, plans, decides, remembers. Implements `execute.advice.Advisor`."""
 
     def __init__(
@@ -74,15 +67,16 @@ class Orchestrator:
             hasty: answer with the first good plan, and look for a better one while it is followed
                 (`Advice.refine`).
         """
+        super().__init__(
+            Memory(store, in_memory=in_memory), Objective.of(objective), budget, planners
+        )
         self.mode = mode
-        self.objective = Objective.of(objective)
-        self.budget = budget
         self.min_gain = min_gain
-        self.planners = planners
         self.largest = largest
         self.hasty = hasty
-        self._memory = Memory(store, in_memory=in_memory)
-        self._refinements: Refinements | None = None
+        self._quick: AtOnce | None = None
+        self._experience = Experience()
+        self._loaded = False
 
     def advise(
         self, graph: TaskGraph, cluster: Cluster, flow: str, objective: str | None = None
@@ -93,7 +87,8 @@ class Orchestrator:
         if self.mode not in ("observe", "off"):
             try:
                 target = self.objective if objective is None else Objective.of(objective)
-                advice = self._decide(graph, cluster, flow, target)
+                lessons = self._experience.of(keys.graph.digest, cluster)
+                advice = self._decide(graph, cluster, flow, target, lessons)
             except OrchestratorError as error:
                 advice = Advice(None, f"not planned: {error}")
             except Exception as error:
@@ -106,7 +101,10 @@ class Orchestrator:
     def record(self, run: RunRecord) -> None:
         """Remember a run, in the background. Never raises."""
         if self.mode != "off":
+            self._experience.learn(run)
             self._memory.remember(run)
+            if self.hasty and self.mode != "observe" and not self._loaded:
+                Thread(target=self._load, name="orchestrator-load", daemon=True).start()
 
     def close(self) -> None:
         """Write what is still to be written."""
@@ -116,89 +114,30 @@ class Orchestrator:
         """Load the past, and if there is one, what planning needs: `advise` is quick then."""
         if self.mode in ("observe", "off") or not self._memory.refresh():
             return
+        for run in reversed(self._memory.runs()):
+            self._experience.learn(run)
+        self._load()
+
+    def _load(self) -> None:
+        """Load what planning needs, once; the first run that is recorded makes planning likely."""
+        if self._loaded:
+            return
+        self._loaded = True
         from orchestrator_core.orchestrate import at_once, decision, expect, schedules  # noqa: F401
-        from orchestrator_core.plan.warm import warm_up
+        from orchestrator_core.plan.warm import warm_up, warm_up_aside
 
-        warm_up()
-
-    def forecast(
-        self,
-        graph: TaskGraph,
-        cluster: Cluster,
-        flow: str = "",
-        objective: Objective | None = None,
-    ) -> Forecast:
-        """Price and plan `graph` without running it; the schedule is stored for the next run.
-
-        Raises:
-            InvalidInstance: if a task was never seen. OrchestratorError: if no plan is possible.
-        """
-        from orchestrator_core.orchestrate.expect import expected_makespans
-
-        target = self.objective if objective is None else objective
-        instance = self.price(graph, cluster)
-        # A duration that runs long may miss a deadline: that is what the forecast is to show.
-        pessimistic = self.price(softened(graph), cluster, PESSIMISTIC)
-        result, cache = self.schedule(instance, flow, pessimistic=pessimistic, objective=target)
-        (expected,) = expected_makespans(instance, pessimistic, (result.schedule,))
-        return Forecast(instance, pessimistic, result, expected, cache, target)
-
-    def price(
-        self,
-        graph: TaskGraph,
-        cluster: Cluster,
-        quantile: float = 0.5,
-        known: Cluster | None = None,
-    ) -> Instance:
-        """`graph` priced with what earlier runs taught, else with what it states itself.
-
-        `known` is a cluster that it ran on: kinds of workers that never ran anything are judged
-        by their speed beside those that did.
-
-        Raises:
-            InvalidInstance: if a task was never seen and states no time.
-        """
-        ran_on = () if known is None else known.workers
-        learned = self._memory.costs(graph.kinds, (*ran_on, *cluster.workers))
-        return price(graph, cluster, learned, quantile)
-
-    def schedule(
-        self,
-        instance: Instance,
-        flow: str = "",
-        *,
-        budget: Budget | None = None,
-        planners: Sequence[str] | None = None,
-        pessimistic: Instance | None = None,
-        objective: Objective | None = None,
-    ) -> tuple[PlanResult, str]:
-        """A schedule for `instance`, and where it is from: ``hit`` (stored) or ``miss`` (made now).
-
-        What is stored is the answer, unless a budget is given: then planning starts from it. With
-        `planners` it is left aside. What is made is stored for the next time. With `pessimistic`
-        durations, of two orders the one is taken that delays hurt less; a makespan alone has such.
-
-        Raises:
-            OrchestratorError: if no plan is possible.
-        """
-        from orchestrator_core.orchestrate.expect import steadier
-        from orchestrator_core.orchestrate.schedules import keep, make, recall
-
-        target = self.objective if objective is None else objective
-        keys = Keys.of(instance.graph, instance.cluster)
-        stored = None if planners else recall(self._memory, instance, keys, target)
-        if stored is not None and budget is None:
-            return stored, "hit"
-        limits = budget or self.budget or _share(instance)
-        result, cache = make(instance, limits, planners or self.planners, stored, target)
-        by_time = target == MAKESPAN and not has_deadlines(instance.graph)
-        if pessimistic is not None and cache == "miss" and by_time:
-            result = steadier(instance, pessimistic, result)
-        keep(self._memory, instance, result, keys, flow)
-        return result, cache
+        if self.hasty:
+            warm_up_aside()
+        else:
+            warm_up()
 
     def _decide(
-        self, graph: TaskGraph, cluster: Cluster, flow: str, objective: Objective
+        self,
+        graph: TaskGraph,
+        cluster: Cluster,
+        flow: str,
+        objective: Objective,
+        lessons: Lessons,
     ) -> Advice:
         begun = time.perf_counter()
         if graph.n_instances > self.largest:
@@ -207,7 +146,7 @@ class Orchestrator:
         if not is_known(graph, cluster, self._memory.costs(graph.kinds, cluster.workers)):
             return Advice(None, FIRST_RUN)
         if self.hasty and objective == MAKESPAN and not has_deadlines(graph):
-            return self._at_once(graph, cluster, flow, begun)
+            return self._at_once(graph, cluster, flow, lessons, begun)
         from orchestrator_core.orchestrate.decision import advice_on
 
         try:
@@ -220,48 +159,17 @@ class Orchestrator:
             late = f"deadlines cannot be met ({error}), so this is for least lateness; "
         return advice_on(forecast, self.min_gain, late, begun)
 
-    def _at_once(self, graph: TaskGraph, cluster: Cluster, flow: str, begun: float) -> Advice:
+    def _at_once(
+        self, graph: TaskGraph, cluster: Cluster, flow: str, lessons: Lessons, begun: float
+    ) -> Advice:
         instance = self.price(graph, cluster)
         if are_alike(instance):
             return Advice(None, ALIKE)
-        from orchestrator_core.orchestrate.at_once import answer, unrefined
-        from orchestrator_core.orchestrate.refinements import Refinements
+        from orchestrator_core.orchestrate.at_once import AtOnce
 
+        self._quick = self._quick or AtOnce(self.schedule)
         pessimistic = self.price(graph, cluster, PESSIMISTIC)
-        keys = Keys.of(instance.graph, instance.cluster)
-        key = keys.priced(instance, MAKESPAN)
-        self._refinements = self._refinements or Refinements()
-        known = self._refinements.find(key, instance)
-        if known is not None:
-            return answer(instance, pessimistic, known, "hit", self.min_gain, begun)
-        result, cache = self.schedule(instance, flow, objective=MAKESPAN)
-        advice = answer(instance, pessimistic, unrefined(result), cache, self.min_gain, begun)
-        refine = partial(self._refine, instance, pessimistic, key, flow)
-        return replace(advice, refine=refine)
-
-    def _refine(
-        self, instance: Instance, pessimistic: Instance, key: ScheduleKey, flow: str
-    ) -> Advice:
-        """Better advice, found while the first is followed; remembered for the next time."""
-        from orchestrator_core.orchestrate.at_once import answer, refined
-
-        begun = time.perf_counter()
-        limits = _share(instance)
-        found = refined(
-            instance,
-            pessimistic,
-            lambda: self.schedule(instance, flow, budget=limits, objective=MAKESPAN)[0],
-        )
-        if self._refinements is not None:
-            self._refinements.keep(key, found)
-        return answer(instance, pessimistic, found, "miss", self.min_gain, begun)
-
-
-def _share(instance: Instance) -> Budget:
-    """Planning may take a small part of the run, and a few seconds at most."""
-    from orchestrator_core.plan.bounds import lower_bound
-
-    return Budget(seconds=min(5.0, PLANNING_SHARE * lower_bound(instance).seconds))
+        return self._quick.advice(instance, pessimistic, flow, self.min_gain, lessons, begun)
 
 
 def advisor_for_store(

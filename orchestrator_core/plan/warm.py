@@ -53,6 +53,24 @@ def warm_up() -> None:
     pool.start()
 
 
+def warm_up_aside() -> None:
+    """`warm_up` for a process in which others must not be held up, such as a scheduler's: what has
+    to be compiled is compiled by another process, and waited for. Where that fails, what there is
+    has to do."""
+    if os.environ.get(WAIT) == "wait" or _folder() is None or is_warm():
+        warm_up()
+        return
+    start_in_background()
+    for process in _started:
+        process.wait()
+    with _alone(wait=True):
+        pass
+    if is_warm():
+        warm_up()
+    else:
+        load()
+
+
 def compile_once(say: Callable[[str], None]) -> None:
     """`warm_up` where something has to be compiled first; `say` is told so before."""
     if os.environ.get(WAIT) != "wait" and _folder() is not None and not is_warm():

@@ -74,11 +74,14 @@ BREAKINGS: tuple[Breaking, ...] = (
 async def three_runs(rig: Rig, strike: Callable[[], object] | None = None) -> Any:
     """The first run teaches, the second is struck in its middle, the third comes after."""
     first = await computed(rig)
+    await rig.until(lambda: not rig.scheduler.tasks)
     jobs = make_jobs()
     futures = rig.start(jobs)
     await rig.watcher.done(sum(rig.watcher.finished.values()) + AFTER)
     kept = strike() if strike is not None else None
     second = await rig.numbers(futures, jobs)
+    del futures
+    await rig.until(lambda: not rig.scheduler.tasks)
     third = await computed(rig)
     if isinstance(kept, sqlite3.Connection):
         kept.close()

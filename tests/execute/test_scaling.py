@@ -85,6 +85,16 @@ def test_each_kind_is_asked_for() -> None:
     assert found.fewer == {"s": 6.0, "f": 12.0}
 
 
+def test_one_more_of_a_kind_is_like_most_of_it() -> None:
+    """As above, where the fast worker is of the slow one's kind: a fast one cannot be ordered."""
+    graph = TaskGraph.from_tasks(Task(f"t{i}", seconds=1.0) for i in range(12))
+    cluster = Cluster([Worker("f", kind="w~x2", speed=2.0), Worker("s", kind="w")])
+    instance = Instance.price(graph, cluster)
+    found = what_if(instance, heft(instance), seconds=AMPLE)
+    assert found.more == {"w": 3.0}
+    assert recommend(instance, heft(instance), seconds=AMPLE).bought.keys() == {"w"}
+
+
 def test_in_the_middle_of_a_run_only_the_rest_counts() -> None:
     """At 1.5 s on two workers: two tasks have ended, two run until 2, four wait. A third worker
     starts one of these at 1.5; the last ends at 3.5 instead of 4."""

@@ -10,6 +10,7 @@ from numba.core import event
 from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.plan import warm, warm_parts
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.crew import pool
 from orchestrator_core.plan.engine import code_cache
 from orchestrator_core.plan.engine.compiled import compiled, not_compiling
 from orchestrator_core.plan.engine.ranks import upward_rank
@@ -76,6 +77,22 @@ def test_what_was_compiled_before_a_crash_counts(cold: list[str], monkeypatch) -
         warm.compile_all()
     before = warm.PARTS[: warm.PARTS.index("bounds")]
     assert warm.cold_parts() == set(warm.PARTS) - set(before)
+
+
+def test_where_others_must_not_be_held_up_another_process_compiles(
+    cold: list[str], monkeypatch
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(pool, "start", lambda: started.append("helper"))
+    monkeypatch.setattr(warm, "_started", [])
+    warm.warm_up_aside()
+    assert cold[0] == "background"
+    assert set(cold) <= {"background", warm.FIRST}, "it failed, and nothing is compiled here"
+    assert not started
+    monkeypatch.setattr(warm, "start_in_background", warm.compile_all)
+    warm.warm_up_aside()
+    assert warm.is_warm()
+    assert started == ["helper"]
 
 
 def test_only_one_process_compiles(cold: list[str]) -> None:

@@ -11,6 +11,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from orchestrator_core.execute.dask.ended import Ended, as_record
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import TaskRecord
 
@@ -39,11 +40,9 @@ class AnnouncedRun:
         default_factory=lambda: deque(maxlen=RECORD_LIMIT)
     )
 
-    def label(self, key: Key) -> tuple[str, str]:
-        return self.labels[key]
-
-    def add(self, key: Key, record: TaskRecord) -> None:
-        self.records.append((key, record))
+    def add(self, ended: Ended) -> None:
+        key = ended[0]
+        self.records.append((key, as_record(self.labels[key], ended)))
 
     def settle(self, key: Key, status: str) -> None:
         """An announced run ends when its client says so."""

@@ -12,7 +12,7 @@ goes wrong in a replacement, the original answers: an error raised here would br
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import monotonic
@@ -20,7 +20,7 @@ from distributed.metrics import monotonic
 from orchestrator_core.execute.dask.compat import sends_messages
 from orchestrator_core.execute.dask.ordering import in_order
 from orchestrator_core.execute.directives import Key
-from orchestrator_core.execute.follower import Follower, Stage
+from orchestrator_core.execute.follower import HELD, Follower
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState, WorkerState
@@ -43,11 +43,12 @@ class Director:
         follower: Follower,
         fault: Fault,
         held: Callable[[Key], None],
-        awaiting: Container[Key],
+        awaiting: Set[Key],
     ) -> None:
+        """`held` is told when a task begins to be held; keys `awaiting` a plan get no worker."""
         self._roster = roster
         self._held, self._awaiting = held, awaiting
-        self._follower = follower
+        self._follower, self._stages = follower, follower.stages
         self._fault = fault
         self._scheduler = scheduler
         self._stealing: Any = scheduler.extensions.get("stealing")
@@ -56,14 +57,14 @@ class Director:
     def install(self) -> None:
         scheduler: Any = self._scheduler
         self._overrides = [
-            Override(scheduler, "is_rootish", self._is_rootish),
-            Override(scheduler, "decide_worker_non_rootish", self._decide),
+            TaskOverride(scheduler, "is_rootish", self._is_rootish),
+            TaskOverride(scheduler, "decide_worker_non_rootish", self._decide),
         ]
         if sends_messages(scheduler):
             self._overrides.append(Override(scheduler, "send_all", self._send_all))
         if self._stealing is not None:
             self._overrides.append(
-                Override(self._stealing, "steal_time_ratio", self._steal_time_ratio)
+                TaskOverride(self._stealing, "steal_time_ratio", self._steal_time_ratio)
             )
 
     def place(self, state: TaskState, worker: str) -> None:
@@ -84,9 +85,9 @@ class Director:
 
     def _is_rootish(self, original: Callable[..., bool], ts: TaskState) -> bool:
         try:
-            if ts.key in self._awaiting:
-                return False
             if self._follower.planned_worker(ts.key, self._roster) is not None:
+                return False
+            if self._awaiting and ts.key in self._awaiting:
                 return False
         except Exception as error:
             self._fault("is_rootish", error)
@@ -96,10 +97,14 @@ class Director:
         self, original: Callable[..., WorkerState | None], ts: TaskState
     ) -> WorkerState | None:
         try:
+            if ts.worker_restrictions or ts.host_restrictions or ts.resource_restrictions:
+                return self._give_way(original, ts)
+            known = self._stages.get(ts.key)
             decision = self._follower.decide(ts.key, self._roster, monotonic())
             # What Dask gets no worker for waits in its state "no-worker".
-            if decision is Stage.HELD:
-                self._held(ts.key)
+            if decision is HELD:
+                if known is not HELD:
+                    self._held(ts.key)
                 return None
             if decision is None and ts.key in self._awaiting:
                 return None
@@ -108,6 +113,13 @@ class Director:
                 return state
         except Exception as error:
             self._fault("decide_worker_non_rootish", error)
+        return original(ts)
+
+    def _give_way(
+        self, original: Callable[..., WorkerState | None], ts: TaskState
+    ) -> WorkerState | None:
+        """Somebody has restricted the task, as a shuffle does while it runs: it is not ours."""
+        self._follower.released((ts.key,), "it got restrictions")
         return original(ts)
 
     def _send_all(self, original: Callable[..., None], client_msgs: Any, worker_msgs: Any) -> None:
@@ -134,16 +146,19 @@ class Override:
     def __init__(self, owner: Any, name: str, answer: Callable[..., Any]) -> None:
         self._owner, self._name = owner, name
         self._before = vars(owner).get(name)
-        original = getattr(owner, name)
         self._active = True
+        self._replacement = self._replace(getattr(owner, name), answer)
+        setattr(owner, name, self._replacement)
 
+    def _replace(
+        self, original: Callable[..., Any], answer: Callable[..., Any]
+    ) -> Callable[..., Any]:
         def replacement(*arguments: Any, **named: Any) -> Any:
             if self._active:
                 return answer(original, *arguments, **named)
             return original(*arguments, **named)
 
-        self._replacement = replacement
-        setattr(owner, name, replacement)
+        return replacement
 
     def remove(self) -> None:
         """Put back what was there; where somebody replaced us since, only step aside."""
@@ -154,3 +169,15 @@ class Override:
             delattr(self._owner, self._name)
         else:
             setattr(self._owner, self._name, self._before)
+
+
+class TaskOverride(Override):
+    """The same for a method of one argument `ts`, which is called for each task."""
+
+    def _replace(
+        self, original: Callable[..., Any], answer: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        def replacement(ts: TaskState) -> Any:
+            return answer(original, ts) if self._active else original(ts)
+
+        return replacement

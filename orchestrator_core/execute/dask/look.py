@@ -22,13 +22,14 @@ def look(
 ) -> Sight:
     """What is seen of the run `now` seconds after its start; about a microsecond for each task."""
     run, done = steered.run, {}
-    for record in run.records:
-        if record.status == "ok":
-            done[record.task] = Execution(record.worker, record.start, record.end)
+    names, place = run.snapshot.names, run.snapshot.place
+    for key, status, (worker_name, _), start, end, *_ in run.ended:
+        if status == "ok":
+            done[names[place[key]]] = Execution(worker_name, start, end)
     sent: dict[str, tuple[str, float]] = {}
     copies: dict[str, tuple[str, ...]] = {}
     gone: set[str] = set()
-    for key, name in zip(run.snapshot.keys, run.snapshot.names, strict=True):
+    for key, name in zip(run.snapshot.keys, names, strict=True):
         state: TaskState | None = scheduler.tasks.get(key)  # type: ignore[call-overload]
         if state is None or state.state in ("erred", "forgotten"):
             gone.add(name)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from zlib import crc32
 
 from orchestrator_core.execute.directives import Key
+from orchestrator_core.graph.text import as_name
 
 TOKEN = re.compile(
     r"[-_]?(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})"
@@ -38,13 +39,16 @@ def stable_names(keys: Sequence[Key], inputs: Sequence[Sequence[Key]]) -> tuple[
     ]
     often = Counter(apart)
     return _distinct(
-        [name if often[name] == 1 else str(key) for name, key in zip(apart, keys, strict=True)]
+        [
+            name if often[name] == 1 else as_name(str(key))
+            for name, key in zip(apart, keys, strict=True)
+        ]
     )
 
 
 def without_token(key: Key) -> str:
     """The key as text, its tokens left out; as it is if nothing else is in it."""
-    text = str(key)
+    text = as_name(str(key))
     return TOKEN.sub("", text) or text
 
 

@@ -7,6 +7,7 @@ plan could set others. So what is sent at once is put into the order of the prio
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 COMPUTE = "compute-task"
@@ -15,12 +16,22 @@ Message = dict[str, Any]
 
 
 def in_order(messages: list[Message]) -> list[Message]:
-    """The messages to one worker; its compute tasks by priority, all others where they were."""
-    places = [i for i, message in enumerate(messages) if message.get("op") == COMPUTE]
-    if len(places) < 2:
-        return messages
-    ordered = sorted((messages[i] for i in places), key=lambda message: message["priority"])
-    arranged = list(messages)
-    for place, message in zip(places, ordered, strict=True):
-        arranged[place] = message
-    return arranged
+    """The messages to one worker, compute tasks by priority.
+
+    None passes a message of another sort: a key that is freed and computed again is to be computed.
+    """
+    ordered: list[Message] = []
+    for is_compute, run in groupby(messages, key=_is_compute):
+        alike = list(run)
+        if is_compute:
+            alike.sort(key=_priority)
+        ordered += alike
+    return ordered
+
+
+def _is_compute(message: Message) -> bool:
+    return message.get("op") == COMPUTE
+
+
+def _priority(message: Message) -> Any:
+    return message["priority"]

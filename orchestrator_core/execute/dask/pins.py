@@ -38,22 +38,20 @@ def pins_of(states: Sequence[TaskState], scheduler: Scheduler, roster: Roster) -
     """The tasks that are pinned, each with the user's restrictions as far as some worker meets
     them; what none meets would only wait."""
     prefixes = {state.prefix for state in states}
-    pinned = [state for state in states if _is_restricted(state)]
+    pinned = [
+        state
+        for state in states
+        if state.worker_restrictions
+        or state.resource_restrictions
+        or state.host_restrictions
+        or state.actor
+    ]
     exchanged = any(prefix.name.startswith(PEER_TO_PEER) for prefix in prefixes)
     pins: dict[Key, Demand] = {}
     if exchanged:
         pins.update((state.key, NO_DEMAND) for state in _exchanges(states))
     pins.update((state.key, _demand(state, scheduler, roster)) for state in pinned)
     return pins
-
-
-def _is_restricted(state: TaskState) -> bool:
-    return bool(
-        state.worker_restrictions
-        or state.resource_restrictions
-        or state.host_restrictions
-        or state.actor
-    )
 
 
 def _exchanges(states: Sequence[TaskState]) -> Iterable[TaskState]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
 
-from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.advice import Advice, Advisor
 from orchestrator_core.execute.dask.advisory import Advisory, answered
 from orchestrator_core.execute.dask.config import Options
 from orchestrator_core.execute.dask.control import Control
@@ -58,19 +58,25 @@ class Planning:
 
     def _ask(self, run: GraphRun) -> None:
         graph, cluster = run.snapshot, run.cluster
-        answer = self._advisory.ask(
-            lambda advisor: advisor.advise(graph.graph, cluster, graph.flow, **graph.wishes)
-        )
+        slots: dict[Key, Slot] = {}
+
+        def think(advisor: Advisor) -> Advice:
+            advice = advisor.advise(graph.graph, cluster, graph.flow, **graph.wishes)
+            if advice.plan is not None and advice.adopted:
+                slots.update(slots_of(advice.plan.schedule, graph, cluster.index))
+            return advice
+
+        answer = self._advisory.ask(think)
         if answer is None:
             run.decline("the advisor is still busy or warming up")
         elif answered(answer, self._blocking):
-            self._adopt(run, answer)
+            self._adopt(slots, run, answer)
         else:
             run.decline("the plan was not ready in time")
             if self._steering.can_wait and self._options.plan_wait:
                 plannable = run.snapshot.plannable
                 self._steering.awaiting.begin(run, plannable, self._options.plan_wait)
-            answer.add_done_callback(partial(self._later, self._adopt, run))
+            answer.add_done_callback(partial(self._later, partial(self._adopt, slots), run))
 
     @property
     def _blocking(self) -> float:
@@ -84,11 +90,14 @@ class Planning:
         except RuntimeError:
             log.debug("advice came after the event loop was closed")
 
-    def _adopt(self, run: GraphRun, answer: Future[Advice]) -> None:
-        """Follow the advice if it is any good; an advisor that fails is a fault of ours."""
+    def _adopt(self, slots: Mapping[Key, Slot], run: GraphRun, answer: Future[Advice]) -> None:
+        """Follow the advice if it is any good; an advisor that fails is a fault of ours.
+
+        The slots were made where the advice was.
+        """
         try:
             if not run.closed and self._steering.carrier is not None:
-                self._decide(run, answer.result())
+                self._decide(run, answer.result(), slots)
         except Exception as error:
             run.decline(f"the advice cannot be followed: {error}")
             self._fault("advice", error)
@@ -96,15 +105,14 @@ class Planning:
             # Only now, for what the plan has placed is not to be decided about twice.
             self._steering.awaiting.end(run)
 
-    def _decide(self, run: GraphRun, advice: Advice) -> None:
+    def _decide(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
         refusal = self._refusal(advice)
         if refusal is not None:
             run.decline(refusal, advice)
             if advice.refine is not None:
                 self._advisory.refine(advice.refine)  # for the next time
             return
-        assert advice.plan is not None
-        self._follow(run, advice, slots_of(advice.plan.schedule, run.snapshot, run.cluster.index))
+        self._follow(run, advice, slots)
 
     def _refusal(self, advice: Advice) -> str | None:
         plan = advice.plan
@@ -118,7 +126,7 @@ class Planning:
         return None
 
     def _follow(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
-        started = sum(not self._steering.has_not_started(key) for key in slots)
+        started = self._steering.started(slots)
         if started:
             run.notes.append(f"the plan came late: {started} tasks had started")
         if started == len(slots):
@@ -134,6 +142,9 @@ class Planning:
 
     def _course(self, run: GraphRun, advice: Advice) -> Course | None:
         if advice.instance is None or advice.plan is None:
+            return None
+        if advice.instance.graph.index.keys() != run.snapshot.key_of.keys():
+            run.notes.append("the plan is not mended: it was priced for another graph")
             return None
         wanted = [run.label(key)[0] for key in run.wanted]
         return Course(advice.instance, advice.plan.schedule, wanted, advice.worth)

@@ -116,9 +116,11 @@ class OrchestratorPlugin(SchedulerPlugin):
         self._guarded("update_graph", lambda session: session.new_graph(tasks, keys))
 
     def transition(self, key: Any, start: Any, finish: Any, *args: Any, **details: Any) -> None:
-        session = self.session
         # This hook runs about five times for each task.
-        if finish not in FOLLOWED or session is None or session.mode == "off":
+        if finish not in FOLLOWED:
+            return
+        session = self.session
+        if session is None or session.steering.mode == "off":
             return
         try:
             session.transition(key, start, finish, details)

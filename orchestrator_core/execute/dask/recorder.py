@@ -1,4 +1,4 @@
-"""From the scheduler's transitions to `TaskRecord`s.
+"""From the scheduler's transitions to what is known of each execution.
 
 Only watched keys are looked at; each belongs to one ledger (a graph, or an announced run), which
 bounds what it keeps. Times come from the workers, already on the scheduler's clock.
@@ -9,26 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from orchestrator_core.execute.dask.ended import Ended
 from orchestrator_core.execute.dask.worker.meter import NBYTES, PEAK, SIZE
 from orchestrator_core.execute.directives import Key
-from orchestrator_core.execute.record import TaskRecord
 
 if TYPE_CHECKING:
     from orchestrator_core.execute.dask.roster import Roster
 
 
 class Ledger(Protocol):
-    """Where the records of some keys go."""
+    """Where goes what happens to some keys."""
 
     started_at: float
-    """Seconds since 1970 on the scheduler's clock; records count from there."""
+    """Seconds since 1970 on the scheduler's clock; times count from there."""
 
-    def label(self, key: Key) -> tuple[str, str]:
-        """Name and kind of the task."""
-        ...
-
-    def add(self, key: Key, record: TaskRecord) -> None:
-        """The task was executed once."""
+    def add(self, ended: Ended) -> None:
+        """A task was executed once."""
         ...
 
     def settle(self, key: Key, status: str) -> None:
@@ -50,24 +46,28 @@ class Recorder:
     def __len__(self) -> int:
         return len(self._ledgers)
 
+    @property
+    def ledgers(self) -> Mapping[Key, Ledger]:
+        """The ledger of each watched key; always the same live mapping, for those who ask often."""
+        return self._ledgers
+
     def watch(self, keys: Iterable[Key], ledger: Ledger) -> None:
         """From now on, what happens to these keys goes to `ledger`."""
-        for key in keys:
-            self._ledgers[key] = ledger
-            self._attempts.pop(key, None)
+        added = dict.fromkeys(keys, ledger)
+        self._ledgers.update(added)
+        for key in self._attempts.keys() & added if self._attempts else ():
+            del self._attempts[key]
 
     def unwatch(self, keys: Iterable[Key], ledger: Ledger) -> None:
         """These keys are of no more interest to `ledger`."""
+        ledgers, attempts = self._ledgers, self._attempts
         for key in keys:
-            if self._ledgers.get(key) is ledger:
-                del self._ledgers[key]
-                self._attempts.pop(key, None)
+            if ledgers.get(key) is ledger:
+                del ledgers[key]
+                attempts.pop(key, None)
 
-    def transition(self, key: Key, start: str, finish: str, detail: Mapping[str, Any]) -> None:
-        """The scheduler moved a task; `detail` is what it knows about that."""
-        ledger = self._ledgers.get(key)
-        if ledger is None:
-            return
+    def transition(self, ledger: Ledger, key: Key, finish: str, detail: Mapping[str, Any]) -> None:
+        """The scheduler moved a task of `ledger`; `detail` is what it knows about that."""
         if finish == "memory":
             self._add(ledger, key, "ok", detail)
             ledger.settle(key, "ok")
@@ -84,8 +84,7 @@ class Recorder:
         worker = detail.get("worker")
         if worker is None:
             return  # a task that failed because its input did
-        begun = ended = None
-        peak: float | None = None
+        begun = ended = peak = None
         nbytes, transferred = detail.get("nbytes") or 0, 0.0
         for span in detail.get("startstops") or ():
             action = span["action"]
@@ -97,8 +96,7 @@ class Recorder:
                 transferred += self._transfer(worker, span)
         if begun is None or ended is None:
             return  # scattered data
-        name, kind = ledger.label(key)
-        place, place_kind = self._roster.identity(worker)
+        place = self._roster.identity(worker)
         # Clocks of different machines agree only roughly.
         start = begun - ledger.started_at
         end = ended - ledger.started_at
@@ -107,21 +105,7 @@ class Recorder:
         if end < start:
             end = start
         attempt = self._attempts.get(key, 1)
-        # By position, which takes half the time: this is done for each task.
-        record = TaskRecord(
-            name,
-            kind,
-            place,
-            place_kind,
-            start,
-            end,
-            float(nbytes),
-            transferred,
-            attempt,
-            peak,
-            status,
-        )
-        ledger.add(key, record)
+        ledger.add((key, status, place, start, end, float(nbytes), transferred, attempt, peak))
 
     def _transfer(self, worker: str, span: Mapping[str, Any]) -> float:
         """Seconds of a transfer, which the roster's links learn from."""

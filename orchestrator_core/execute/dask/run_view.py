@@ -72,7 +72,7 @@ class GraphView(RunView):
         self.started_at = run.started_at
         self.tasks = len(run.snapshot)
         self.done = self.tasks - len(run.open)
-        self.recorded = len(run.records)
+        self.recorded = len(run.ended)
         self.mode = "planned" if run.adopted else "observed"
         self.reason = run.reason
         self.closed = run.closed
@@ -84,8 +84,7 @@ class GraphView(RunView):
             self.expected_end = steered.expected_end
 
     def records(self, first: int, limit: int) -> Recorded:
-        chunk = slice(first, first + limit)
-        return list(zip(self._run.recorded[chunk], self._run.records[chunk], strict=True))
+        return self._run.records(first, limit)
 
     def label(self, key: Key) -> tuple[str, str] | None:
         try:
@@ -99,7 +98,7 @@ class GraphView(RunView):
     def seconds(self, now: float) -> float:
         if not self.closed:
             return now - self.started_at
-        return max((record.end for record in self._run.records), default=0.0)
+        return max((ended[4] for ended in self._run.ended), default=0.0)
 
 
 class AnnouncedView(RunView):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.dask.ended import Ended, as_record
 from orchestrator_core.execute.dask.snapshot import Snapshot
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
@@ -39,12 +40,8 @@ class GraphRun:
         self._done = done
         self._open = set(snapshot.keys)
         self._outcomes: set[str] = set()
-        self._records: list[TaskRecord] = []
-        self._recorded: list[Key] = []
-
-    @property
-    def has_records(self) -> bool:
-        return bool(self._records)
+        self._ended: list[Ended] = []
+        self._most = RECORDS_PER_TASK * len(snapshot)
 
     @property
     def open(self) -> Set[Key]:
@@ -52,22 +49,21 @@ class GraphRun:
         return self._open
 
     @property
-    def records(self) -> Sequence[TaskRecord]:
-        """What happened so far, in order of its end; only grows."""
-        return self._records
+    def ended(self) -> Sequence[Ended]:
+        """The executions so far, in order of their end; only grows."""
+        return self._ended
 
-    @property
-    def recorded(self) -> Sequence[Key]:
-        """Whose execution each of the records tells of."""
-        return self._recorded
+    def records(self, first: int = 0, limit: int | None = None) -> list[tuple[Key, TaskRecord]]:
+        """At most `limit` of the executions, beginning with number `first`, each with its key."""
+        chosen = self._ended[first : None if limit is None else first + limit]
+        return [(each[0], as_record(self.label(each[0]), each)) for each in chosen]
 
     def label(self, key: Key) -> tuple[str, str]:
         return self.snapshot.label(key)
 
-    def add(self, key: Key, record: TaskRecord) -> None:
-        if len(self._records) < RECORDS_PER_TASK * len(self.snapshot):
-            self._records.append(record)
-            self._recorded.append(key)
+    def add(self, ended: Ended) -> None:
+        if len(self._ended) < self._most:
+            self._ended.append(ended)
 
     def settle(self, key: Key, status: str) -> None:
         if self.closed or key not in self._open:
@@ -119,12 +115,11 @@ class GraphRun:
         )
 
     def _named(self) -> Iterator[TaskRecord]:
-        """The records; those that were made before the tasks had names now get them."""
+        """The records by the names of the tasks, even if these have none on the event loop."""
         places, names, kinds = self.snapshot.place, self.snapshot.names, self.snapshot.kinds
-        for key, record in zip(self._recorded, self._records, strict=True):
-            name, kind = names[places[key]], kinds[places[key]]
-            same = record.task == name and record.kind == kind
-            yield record if same else replace(record, task=name, kind=kind)
+        for ended in self._ended:
+            place = places[ended[0]]
+            yield as_record((names[place], kinds[place]), ended)
 
     def _plan(self) -> PlanRecord | None:
         plan = self.advice.plan if self.advice is not None else None

@@ -59,7 +59,12 @@ class Session:
         self.announcements = Announcements(self._give_up)
         self.counters = Counters()
         self.steering = Steering(
-            scheduler, self.roster, options.mode, self.announcements.epoch, self.counters
+            scheduler,
+            self.roster,
+            options.mode,
+            self.announcements.epoch,
+            self.counters,
+            self._rest,
         )
         self.control = Control(
             scheduler,
@@ -72,6 +77,9 @@ class Session:
         self.elastic = Elastic(scheduler, self.roster, self.control.remaining, self.fault)
         self.advisory = Advisory(make_advisor, self.fault)
         self.planning = Planning(options, self.advisory, self.steering, self.control, self.fault)
+        # Looked at with each transition; to look is cheaper than to ask.
+        self._ledgers = self.recorder.ledgers
+        self._follows, self._steered = self.steering.follower.slots, self.control.steered
         self._runs: dict[GraphRun, None] = {}
         self.last_run: GraphRun | None = None
         self._background: set[asyncio.Task[None]] = set()
@@ -128,24 +136,23 @@ class Session:
 
     def fault(self, where: str, error: Exception) -> None:
         """Something of ours failed: forgiven once, then the scheduler is left alone."""
-        self.counters.faults += 1
-        self.steering.fault(where, error)
         # Steering withdraws in a moment, and not inside of what is going on now.
-        self._loop.call_soon(self._rest_if_off)
+        self.steering.fault(where, error)
 
-    def _rest_if_off(self) -> None:
-        """Once the steering has withdrawn, nobody else has anything to do either."""
-        if not self.is_live:
-            self.control.stop()
-            self.elastic.uninstall()
-            self.meters.leave()
+    def _rest(self) -> None:
+        """The steering has withdrawn: nobody else has anything to do either."""
+        self.control.stop()
+        self.elastic.uninstall()
+        self.meters.leave()
 
     # --- graphs ------------------------------------------------------------------------------
 
     def new_graph(self, keys: Collection[Key], wanted: Collection[Key]) -> None:
         """A graph of these keys arrived, because of the wanted ones; nothing of it was sent yet."""
-        self.steering.arrive(k for k in keys if self.announcements.epoch(k) is not None)
-        fresh = [key for key in keys if key not in self.recorder]
+        if len(self.announcements):
+            self.steering.arrive(k for k in keys if self.announcements.epoch(k) is not None)
+        watched = self.recorder.ledgers
+        fresh = [key for key in keys if key not in watched]
         self.steering.renew(fresh)
         graph = snapshot.take(self.scheduler, fresh, wanted, self.roster)
         cluster = self.roster.cluster()
@@ -154,7 +161,7 @@ class Session:
         run = GraphRun(graph, cluster, time(), self._finish)
         run.wanted = frozenset(wanted).intersection(graph.keys)
         self._runs[run] = None
-        self.recorder.watch(graph.keys, run)
+        self.recorder.watch(run.open, run)
         if len(self._runs) > OPEN_RUNS:
             next(iter(self._runs)).close("cancelled")
         self.planning.plan(run)
@@ -165,7 +172,7 @@ class Session:
         self.last_run = run
         self.counters.graph_ended(run.advice.plan if run.advice else None, run.adopted)
         self.recorder.unwatch(run.snapshot.keys, run)
-        if run.has_records:
+        if run.ended:
             self.advisory.record(lambda: run.record(signatures))
 
     # --- announced runs ----------------------------------------------------------------------
@@ -191,10 +198,14 @@ class Session:
     # --- events ------------------------------------------------------------------------------
 
     def transition(self, key: Key, start: str, finish: str, detail: Mapping[str, Any]) -> None:
-        """The scheduler moved a task; called inside its transition engine."""
-        self.steering.transition(key, finish)
-        self.control.transition(key, finish)
-        self.recorder.transition(key, start, finish, detail)
+        """The scheduler moved a task; called inside its transition engine, some times for each."""
+        ledger = self._ledgers.get(key)
+        if self._follows:
+            self.steering.transition(key, finish)
+        if ledger is not None:
+            if self._steered:
+                self.control.transition(key, finish)
+            self.recorder.transition(ledger, key, finish, detail)
 
     def add_worker(self, address: str) -> None:
         """A worker joined; its tasks, if it was there before, are planned again."""

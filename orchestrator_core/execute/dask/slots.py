@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from orchestrator_core.errors import InvalidSchedule
 from orchestrator_core.execute.dask.snapshot import Snapshot
 from orchestrator_core.execute.directives import Hold, Key, Slot
 from orchestrator_core.plan.schedule import Schedule
+
+Row = tuple[Key | None, str, int, int, int]
 
 
 def slots_of(
@@ -27,44 +29,53 @@ def slots_of(
         InvalidSchedule: if it names a task or worker that does not exist, or a task twice; what
             speaks of another graph cannot be followed.
     """
-    slots: dict[Key, Slot] = {}
-    seen: set[str] = set()
+    rows = _rows(schedule, snapshot)
+    if only is not None:
+        rows = [row for row in rows if row[0] in only]
+    _check(rows, schedule, snapshot, workers)
+    plannable = snapshot.plannable
+    return {
+        key: Slot(worker, rank, mode)
+        for key, worker, rank, mode, _ in rows
+        if key in plannable  # never None, which `_check` has refused
+    }
+
+
+def _rows(schedule: Schedule, snapshot: Snapshot) -> list[Row]:
+    """Key, worker, rank, mode and task number, in order of the starts."""
     order = np.lexsort((np.arange(len(schedule)), schedule.start))
-    tasks, places, modes = (column.tolist() for column in _columns(schedule))
-    for rank, i in enumerate(order.tolist()):
-        name, worker = schedule.task_names[tasks[i]], schedule.worker_names[places[i]]
-        if only is not None and snapshot.key_of.get(name) not in only:
-            continue
-        key = _checked(name, worker, snapshot, workers, seen)
-        if key in snapshot.plannable:
-            slots[key] = Slot(worker, rank, modes[i])
-    return slots
+    keys = [snapshot.key_of.get(name) for name in schedule.task_names]
+    columns = (schedule.task, schedule.worker, schedule.mode)
+    tasks, places, modes = (column[order].tolist() for column in columns)
+    return [
+        (keys[task], schedule.worker_names[place], rank, mode, task)
+        for rank, (task, place, mode) in enumerate(zip(tasks, places, modes, strict=True))
+    ]
 
 
-def _columns(schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return schedule.task, schedule.worker, schedule.mode
-
-
-def _checked(
-    name: str, worker: str, snapshot: Snapshot, workers: Container[str], seen: set[str]
-) -> Key:
-    if name not in snapshot.key_of:
-        raise InvalidSchedule(
-            f"the schedule places {name!r}, which is not among the {len(snapshot)} tasks of the "
-            "graph",
-            rule="known task",
-            task=name,
-        )
-    if worker not in workers:
-        raise InvalidSchedule(
-            f"the schedule places {name!r} on {worker!r}, which is no worker of the cluster",
-            rule="known worker",
-            task=name,
-        )
-    if name in seen:
-        raise InvalidSchedule(f"the schedule places {name!r} twice", rule="once", task=name)
-    seen.add(name)
-    return snapshot.key_of[name]
+def _check(
+    rows: Sequence[Row], schedule: Schedule, snapshot: Snapshot, workers: Container[str]
+) -> None:
+    unknown = {worker for _, worker, *_ in rows if worker not in workers}
+    seen: set[Key] = set()
+    for key, worker, _, _, task in rows:
+        name = schedule.task_names[task]
+        if key is None:
+            raise InvalidSchedule(
+                f"the schedule places {name!r}, which is not among the {len(snapshot)} tasks of "
+                "the graph",
+                rule="known task",
+                task=name,
+            )
+        if worker in unknown:
+            raise InvalidSchedule(
+                f"the schedule places {name!r} on {worker!r}, which is no worker of the cluster",
+                rule="known worker",
+                task=name,
+            )
+        if key in seen:
+            raise InvalidSchedule(f"the schedule places {name!r} twice", rule="once", task=name)
+        seen.add(key)
 
 
 def holds_of(holds: Mapping[str, Hold], snapshot: Snapshot) -> dict[Key, Hold]:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from orchestrator_core.execute.dask.hinted import columns_of
 from orchestrator_core.execute.dask.hints import ANNOTATION, Hint, objective_of, read_hints
+from orchestrator_core.execute.dask.inputs import Inputs
 from orchestrator_core.execute.dask.names import stable_names
 from orchestrator_core.execute.dask.pins import pins_of
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.graph.task_graph import Demand, TaskGraph
+from orchestrator_core.graph.text import as_name
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState
@@ -143,12 +145,11 @@ def take(
     scheduler: Scheduler, keys: Iterable[Key], wanted: Iterable[Key], roster: Roster
 ) -> Snapshot:
     """The snapshot of those of `keys` that will now be computed because `wanted` are."""
-    needed = _needed(scheduler, wanted)
-    states = [needed[key] for key in keys if key in needed]
+    states = _to_compute(scheduler, keys, wanted)
     return Snapshot(
         keys=tuple([state.key for state in states]),
-        prefixes=tuple([state.prefix.name for state in states]),
-        inputs=[[source.key for source in state.dependencies] for state in states],
+        prefixes=tuple([as_name(state.prefix.name) for state in states]),
+        inputs=Inputs(states),
         pins=pins_of(states, scheduler, roster),
         stated={
             state.key: state.annotations[ANNOTATION]
@@ -156,6 +157,18 @@ def take(
             if state.annotations and ANNOTATION in state.annotations
         },
     )
+
+
+def _to_compute(
+    scheduler: Scheduler, keys: Iterable[Key], wanted: Iterable[Key]
+) -> list[TaskState]:
+    tasks: Mapping[Key, TaskState] = scheduler.tasks  # type: ignore[assignment]
+    states = [tasks[key] for key in keys]
+    # Dask went from the wanted keys to these: where nothing is there yet, all of them are needed.
+    if {state.state for state in states} <= {"released"}:
+        return states
+    needed = _needed(scheduler, wanted)
+    return [state for state in states if state.key in needed]
 
 
 def _needed(scheduler: Scheduler, wanted: Iterable[Key]) -> dict[Key, TaskState]:

@@ -38,8 +38,8 @@ class Steered:
         self.run, self.course = run, course
         self.expected_end, self.prefetch = expected_end, prefetch
         self.sent: dict[Key, float] = {}
-        self._planned_end: dict[str, float] = {}
-        self._seconds: dict[str, float] = {}
+        self._planned_end: dict[Key | None, float] = {}
+        self._seconds: dict[Key | None, float] = {}
         self._last = -PAUSE[1]
         self._seen, self._asking, self._first = 0, False, search
         self._names: tuple[str, ...] = run.cluster.names
@@ -49,16 +49,16 @@ class Steered:
     def follow(self, schedule: Schedule) -> None:
         """This schedule is in force from now on."""
         self.course.follow(schedule)
-        tasks, ends = schedule.task.tolist(), schedule.end.tolist()
-        names = schedule.task_names
-        self._planned_end = {names[t]: end for t, end in zip(tasks, ends, strict=True)}
+        key_of, names = self.run.snapshot.key_of, schedule.task_names
+        keys = [key_of.get(names[task]) for task in schedule.task.tolist()]
+        self._planned_end = dict(zip(keys, schedule.end.tolist(), strict=True))
         lengths = (schedule.end - schedule.start).tolist()
-        self._seconds = {names[t]: length for t, length in zip(tasks, lengths, strict=True)}
+        self._seconds = dict(zip(keys, lengths, strict=True))
         self._late = 0.0
 
     def seconds(self, key: Key) -> float:
         """How long the task should take; 0 where that is not known."""
-        return self._seconds.get(self.run.label(key)[0], 0.0)
+        return self._seconds.get(key, 0.0)
 
     def is_due(self, now: float, names: Sequence[str]) -> bool:
         """Is the plan to be looked at again? `now` in seconds from the start of the run."""
@@ -76,7 +76,7 @@ class Steered:
         """A repair is under way; how long it may search for something better."""
         first, self._first = self._first, False
         self._asking, self._last, self._names = True, sight.now, sight.cluster.names
-        self._seen = len(self.run.records)
+        self._seen = len(self.run.ended)
         self._late = self._deviation(sight.now)
         rest = max(0.0, self.expected_end - sight.now)
         return Budget(seconds=min(FIRST_SECONDS, FIRST_SHARE * rest)) if first else None
@@ -88,11 +88,11 @@ class Steered:
     def _deviation(self, now: float) -> float:
         """Largest lateness in seconds of what has ended lately or should have ended by now."""
         late = [
-            record.end - self._planned_end.get(record.task, record.end)
-            for record in self.run.records[max(0, self._seen - 1) :]
+            ended[4] - self._planned_end.get(ended[0], ended[4])
+            for ended in self.run.ended[max(0, self._seen - 1) :]
         ]
         for key in self.sent:
-            overdue = now - self._planned_end.get(self.run.label(key)[0], now)
+            overdue = now - self._planned_end.get(key, now)
             if overdue > 0:
                 late.append(overdue)
         return max(late, key=abs, default=0.0)

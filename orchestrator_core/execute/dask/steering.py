@@ -33,7 +33,7 @@ from orchestrator_core.execute.directives import (
     Release,
     Slot,
 )
-from orchestrator_core.execute.follower import Follower
+from orchestrator_core.execute.follower import PLACED, Follower
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState
@@ -62,10 +62,13 @@ class Steering:
         wanted: str,
         epoch: Callable[[Key], Epoch | None],
         counters: Counters,
+        withdrawn: Callable[[], None],
     ) -> None:
+        """`withdrawn` is told when it has given up, unless `uninstall` was called."""
         self.mode = choose(wanted, scheduler)
-        self._counters = counters
+        self._counters, self._withdrawn = counters, withdrawn
         self.follower = Follower()
+        self._slots, self._stages = self.follower.slots, self.follower.stages
         self.carrier: Carrier | None = None
         self._scheduler = scheduler
         self._roster = roster
@@ -84,7 +87,7 @@ class Steering:
                 self.follower,
                 self.fault,
                 self._held,
-                self.awaiting,
+                self.awaiting.keys,
             )
         elif self.mode == "restrict":
             self.carrier = Restrictor(self._scheduler, self._roster)
@@ -98,6 +101,7 @@ class Steering:
 
     def fault(self, where: str, error: Exception) -> None:
         """Something of ours failed: forgiven once. May be called in a transition."""
+        self._counters.faults += 1
         log.warning("%s failed; Dask's own way is taken: %r", where, error, exc_info=error)
         self._withdraw(self.follower.fault(f"{where}: {error!r}"))
 
@@ -119,8 +123,9 @@ class Steering:
 
     def _sent(self, keys: Iterable[Key]) -> Iterator[tuple[Key, str]]:
         """Where those of the keys are that a worker has been told of."""
+        tasks: Mapping[Key, TaskState] = self._scheduler.tasks  # type: ignore[assignment]
         for key in keys:
-            task = self._task(key)
+            task = tasks.get(key)
             if task is not None and task.processing_on is not None:
                 yield key, self._roster.name(task.processing_on.address)
 
@@ -131,22 +136,24 @@ class Steering:
     def arrive(self, keys: Iterable[Key]) -> None:
         """Tasks whose keys were planned before are there: their slots take effect."""
         for key in keys:
-            slot = self.follower.slot(key)
-            if slot is not None and not self._place(Place(key, slot)):
+            slot = self._slots.get(key)
+            if slot is not None and self._place(key, slot) is None:
                 self.follower.forgotten(key)
 
     def renew(self, keys: Iterable[Key]) -> None:
         """A graph asks again for these keys: what earlier graphs planned for them has ended."""
-        if not len(self.follower):
+        if not self._slots:
             return
         for key in keys:
-            if key in self.follower and self.state(key) == "released":
+            if key in self._slots and self.state(key) == "released":
                 self._release((key,))
                 self.follower.forgotten(key)
 
-    def has_not_started(self, key: Key) -> bool:
-        """Is the task there, and has no worker been told of it?"""
-        return self.state(key) in NOT_STARTED
+    def started(self, keys: Iterable[Key]) -> int:
+        """How many of the tasks are gone, or a worker has been told of them."""
+        tasks: Mapping[Key, TaskState] = self._scheduler.tasks  # type: ignore[assignment]
+        states = [tasks[key].state if key in tasks else "forgotten" for key in keys]
+        return sum([state not in NOT_STARTED for state in states])
 
     def state(self, key: Key) -> str | None:
         """The scheduler's word for how far the task is; None if it does not exist."""
@@ -156,19 +163,28 @@ class Steering:
     # --- events ------------------------------------------------------------------------------
 
     def transition(self, key: Key, finish: str) -> None:
-        """The scheduler moved a task; called in the transition."""
+        """The scheduler moved a task; called in the transition, some times for each task."""
+        if key not in self._slots and not self.follower.is_holding:
+            return
+        due: tuple[Directive, ...] = ()
         if finish == "processing":
-            self._counters.placed += self.follower.is_placed(key)
-            self._later(self.follower.sent(key))
+            if self._stages.get(key) is PLACED:
+                self._counters.placed += 1
+            due = self.follower.sent(key)
         elif finish == "memory":
-            self._later(self.follower.finished(key))
+            if self.mode == "restrict":
+                # If its output is lost and its worker too, it must find another one.
+                self._release((key,))
+            due = self.follower.finished(key)
         elif finish == "erred":
-            self._later(self.follower.failed(key))
-        elif finish == "forgotten" and key in self.follower:
+            due = self.follower.failed(key)
+        elif finish == "forgotten" and key in self._slots:
             task = self._task(key)
             if task is not None and self.carrier is not None:
                 self.carrier.forget(task)
-            self._later(self.follower.forgotten(key))
+            due = self.follower.forgotten(key)
+        if due:
+            self._later(due)
 
     def worker_joined(self, name: str) -> None:
         """A worker of that name is there (again)."""
@@ -194,16 +210,14 @@ class Steering:
 
     def _go_on(self, keys: Iterable[Key]) -> None:
         """These keys wait for no plan any more: Dask, or a plan that is there, decides."""
-        undecided: dict[Key, str] = {}
-        for key in keys:
-            if key not in self.follower.held:
-                undecided |= self._undecided(key)
+        held = self.follower.held
+        undecided = self._undecided(key for key in keys if key not in held)
         self._guarded("awaiting", lambda: self._decide_anew(undecided))
 
     # --- holds -------------------------------------------------------------------------------
 
     def _held(self, key: Key) -> None:
-        """The task is held back; called in a transition. Its patience will come to an end."""
+        """The task begins to be held back; called in a transition. Its patience will end."""
         self._counters.held += 1
         deadline = self.follower.held[key]
         if self._timer is None or self._timer.when() > self._loop.time() + deadline - monotonic():
@@ -222,10 +236,9 @@ class Steering:
 
     def _later(self, directives: Iterable[Directive]) -> None:
         """Carry these out as soon as the scheduler's transitions have come to an end."""
-        if directives:
-            if not self._due:
-                self._loop.call_soon(self._flush)
-            self._due += directives
+        if not self._due:
+            self._loop.call_soon(self._flush)
+        self._due += directives
 
     def _flush(self) -> None:
         due, self._due = self._due, []
@@ -242,20 +255,24 @@ class Steering:
     def _carry(self, directives: Iterable[Directive]) -> None:
         undecided: dict[Key, str] = {}
         for directive in directives:
-            if isinstance(directive, Disable):
+            if isinstance(directive, Place):
+                state = self._place(directive.key, directive.slot)
+                if state in UNDECIDED:
+                    undecided[directive.key] = UNDECIDED[state]
+            elif isinstance(directive, Disable):
                 self._undo(directive)
             elif isinstance(directive, Release):
                 self._counters.released += len(directive.keys)
                 undecided |= self._release(directive.keys)
-            elif isinstance(directive, Move):
+            else:
                 self._move(directive)
-            elif self._place(directive):
-                undecided |= self._undecided(directive.key)
         self._decide_anew(undecided)
 
-    def _undecided(self, key: Key) -> dict[Key, str]:
-        state = self.state(key)
-        return {key: UNDECIDED[state]} if state in UNDECIDED else {}
+    def _undecided(self, keys: Iterable[Key]) -> dict[Key, str]:
+        """Those of the keys that Dask has put aside, and where they go to be decided about."""
+        tasks: Mapping[Key, TaskState] = self._scheduler.tasks  # type: ignore[assignment]
+        states = {key: tasks[key].state for key in keys if key in tasks}
+        return {key: UNDECIDED[state] for key, state in states.items() if state in UNDECIDED}
 
     def _decide_anew(self, undecided: Mapping[Key, str]) -> None:
         """A queued task would go to whoever is free, and a held one nowhere."""
@@ -263,17 +280,23 @@ class Steering:
             recommendations: Any = dict(undecided)
             self._scheduler.transitions(recommendations, stimulus_id=f"orchestrator-place-{time()}")
 
-    def _place(self, place: Place) -> bool:
-        """Let the slot of a task that has not started take effect; False if it is not ours."""
-        task = self._task(place.key)
-        if task is None or task.state not in NOT_STARTED or self.carrier is None:
-            return False
-        self.carrier.release(task)
+    def _place(self, key: Key, slot: Slot) -> str | None:
+        """Let the slot of a task that has not started take effect; done for each planned task.
+
+        Returns the state of the task; None if it is not ours to place.
+        """
+        task, carrier = self._task(key), self.carrier
+        if task is None or carrier is None:
+            return None
+        state: str = task.state
+        if state not in NOT_STARTED:
+            return None
+        carrier.release(task)
         if not is_plannable(task):
-            return False
-        self._rank(task, place.slot)
-        self.carrier.place(task, place.slot.worker)
-        return True
+            return None
+        self._rank(task, slot)
+        carrier.place(task, slot.worker)
+        return state
 
     def _move(self, move: Move) -> None:
         """Ask the worker that was told of the task to give it up, unless it has begun."""
@@ -288,7 +311,8 @@ class Steering:
 
     def _rank(self, task: TaskState, slot: Slot) -> None:
         """Order by the plan; the user's priority and the fairness between graphs stay."""
-        user, generation = (task.priority or (0, 0))[:2]
+        priority = task.priority or (0, 0)
+        user, generation = priority[0], priority[1]
         epoch = self._epoch(task.key)
         if epoch is not None:
             epoch.generation = generation if epoch.generation is None else epoch.generation
@@ -297,13 +321,12 @@ class Steering:
 
     def _release(self, keys: Iterable[Key]) -> dict[Key, str]:
         """Leave the keys to Dask; those that it has put aside are returned."""
-        undecided: dict[Key, str] = {}
+        keys = list(keys)
         for key in keys:
             task = self._task(key)
             if task is not None and self.carrier is not None:
                 self.carrier.release(task)
-                undecided |= self._undecided(key)
-        return undecided
+        return self._undecided(keys) if self.carrier is not None else {}
 
     def _withdraw(self, directives: Iterable[Directive]) -> None:
         for directive in directives:
@@ -323,6 +346,7 @@ class Steering:
     def _undo_safely(self, disable: Disable) -> None:
         log.error("the plugin withdraws for good: %s", disable.reason)
         self.mode = "off"
+        self._counters.withdrawn_at = time()
         try:
             self._undo(disable)
             self._scheduler.log_event(
@@ -330,6 +354,8 @@ class Steering:
             )
         except Exception:
             log.exception("withdrawing failed; the remaining overrides only pass through")
+        finally:
+            self._withdrawn()
 
     def _task(self, key: Key) -> TaskState | None:
         return self._scheduler.tasks.get(key)  # type: ignore[call-overload,no-any-return]

@@ -16,11 +16,8 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.repair import Event, Replan, replan
 from orchestrator_core.plan.schedule import Schedule
 
-WORTH_SECONDS = 0.05
+WORTH_SECONDS = 0.1
 """Seconds that it must save at least."""
-
-DETOUR = 0.02
-"""Part of the remaining time by which another course may seem to be longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class Course:
         instance: Instance,
         schedule: Schedule,
         wanted: Collection[str] = (),
-        worth: float = 0.03,
+        worth: float = 0.05,
     ) -> None:
         self.instance = instance
         self.wanted, self.worth = tuple(wanted), worth
@@ -94,14 +91,13 @@ class Course:
         return self._judged(found, sight, rest, must)
 
     def prefer(self, other: Course, sight: Sight) -> Correction | None:
-        """What to do to change to the other course; None if that is worse than to stay.
-
-        The other one is believed to be better in what a repair does not see (when tasks overtake
-        each other, how many bytes are held), so it is taken unless it clearly ends later.
-        """
+        """What to do to change to the other course; None if that is no better than to stay."""
         change, stay = other.correct(sight, must=True), self.correct(sight)
-        later = change.end - sight.now > (1.0 + DETOUR) * (stay.end - sight.now)
-        return None if later else change
+        return change if self._pays(stay.end, change.end, sight.now) else None
+
+    def _pays(self, kept: float, new: float, now: float) -> bool:
+        """Is it worth the unrest to end at `new` instead of `kept`?"""
+        return kept - new > max(WORTH_SECONDS, self.worth * (kept - now))
 
     def standing(self, sight: Sight) -> tuple[Instance, tuple[Event, ...]]:
         """The problem as it is believed to be now, and what has happened so far.
@@ -119,7 +115,7 @@ class Course:
         workers = rest.cluster.index
         must |= not math.isfinite(kept) or any(move.source not in workers for move in found.moved)
         saved = kept - new
-        pays = must or saved > max(WORTH_SECONDS, self.worth * (kept - sight.now))
+        pays = must or self._pays(kept, new, sight.now)
         return Correction(
             schedule=found.schedule,
             moves=len(found.moved),

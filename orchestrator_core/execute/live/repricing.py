@@ -9,6 +9,7 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.live.pace import Pace
 from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Floats
 
 PAUSED = 1000.0
@@ -35,12 +36,12 @@ def reprice(instance: Instance, cluster: Cluster, paused: Set[str], pace: Pace) 
 
 def _column(instance: Instance, worker: Worker) -> Floats:
     known = instance.cluster.workers
-    for i, other in enumerate(known):
-        if other.name == worker.name and other.kind == worker.kind:
-            return instance.seconds[:, i]
-    for i, other in enumerate(known):
-        if other.kind == worker.kind:
-            return instance.seconds[:, i]
+    kind = plain_kind(worker.kind)
+    alike = [i for i, other in enumerate(known) if plain_kind(other.kind) == kind]
+    # Else rather one that is like most of its kind than one that was seen to differ from it.
+    alike.sort(key=lambda i: (known[i].name != worker.name, known[i].kind != worker.kind))
+    if alike:
+        return instance.seconds[:, alike[0]]
     work = instance.seconds * np.array([other.speed for other in known])
     return np.asarray(work.min(axis=1) / worker.speed, dtype=np.float64)
 

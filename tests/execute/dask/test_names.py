@@ -8,6 +8,7 @@ from dask.base import tokenize
 
 from orchestrator_core.execute.dask.names import stable_names
 from orchestrator_core.execute.directives import Key
+from orchestrator_core.graph import TaskGraph
 
 
 def token() -> str:
@@ -58,3 +59,20 @@ def test_a_long_chain_of_equal_steps() -> None:
 
 def test_no_two_names_are_the_same() -> None:
     assert stable_names([1, "1", "1#2"], [()] * 3) == ("1", "1#2", "1#2#2")
+
+
+def test_hostile_keys_have_names_that_a_graph_takes() -> None:
+    keys = [
+        "a" * 5000,
+        "a" * 5001,
+        "new\nline",
+        "\ud800",
+        "",
+        "{x!r}",
+        "naïve ünïcode",
+        ("x", "\0"),
+    ]
+    names = stable_names(keys, [()] * len(keys))
+    assert len(set(names)) == len(keys)
+    assert TaskGraph.from_columns(names=names).names == names
+    assert names[5:7] == ("{x!r}", "naïve ünïcode")

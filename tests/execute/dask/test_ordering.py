@@ -14,16 +14,19 @@ def compute(key: str, *priority: int) -> dict[str, object]:
     return {"op": "compute-task", "key": key, "priority": priority}
 
 
-def test_tasks_are_sorted_by_priority_and_all_else_stays() -> None:
-    free = {"op": "free-keys", "keys": ["x"]}
-    messages = [compute("c", 0, 2), free, compute("a", 0, 0), compute("b", 0, 1)]
-    assert [m.get("key") for m in in_order(messages)] == ["a", None, "b", "c"]
-    assert in_order(messages)[1] is free
+def keys(messages: list[dict[str, object]]) -> list[object]:
+    return [message.get("key", message["op"]) for message in messages]
 
 
-def test_nothing_to_sort_is_nothing_to_copy() -> None:
-    messages = [compute("a", 0), {"op": "free-keys"}]
-    assert in_order(messages) is messages
+def test_tasks_are_sorted_by_priority() -> None:
+    assert keys(in_order([compute("c", 0, 2), compute("a", 0, 0), compute("b", 0, 1)])) == [*"abc"]
+
+
+def test_no_task_passes_another_message() -> None:
+    """A key may be freed and computed again in one message (a retry on the same worker)."""
+    free = {"op": "free-keys", "keys": ["b"]}
+    messages = [compute("z", 9), compute("a", 5), free, compute("c", 3), compute("b", 1)]
+    assert keys(in_order(messages)) == ["a", "z", "free-keys", "b", "c"]
 
 
 @cluster_test(nthreads=[("127.0.0.1", 1)])

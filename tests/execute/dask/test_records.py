@@ -223,7 +223,6 @@ async def test_open_graphs_are_bounded(c: Client, s: Scheduler, a: Worker, b: Wo
 
 def test_a_graph_keeps_a_bounded_number_of_records() -> None:
     from orchestrator_core.execute.dask.snapshot import Snapshot
-    from orchestrator_core.execute.record import TaskRecord
     from orchestrator_core.graph.cluster import Cluster
     from orchestrator_core.graph.cluster import Worker as Place
 
@@ -231,7 +230,7 @@ def test_a_graph_keeps_a_bounded_number_of_records() -> None:
     done: list[GraphRun] = []
     run = GraphRun(snapshot, Cluster([Place("w")]), 0.0, done.append)
     for i in range(100):
-        run.add("a", TaskRecord("a", "a", "w", "worker", float(i), float(i)))
+        run.add(("a", "ok", ("w", "worker"), float(i), float(i), 0.0, 0.0, 1, None))
     assert len(run.record(lambda _: ("", "")).tasks) == runs.RECORDS_PER_TASK
     run.settle("a", "ok")
     run.settle("a", "failed")

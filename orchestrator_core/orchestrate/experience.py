@@ -1,0 +1,91 @@
+"""Experience: how runs of a graph went beside what simulations said of them.
+
+A simulation of Dask knows neither its lags nor its luck, and one of a plan leaves out what nobody
+measured. What runs of the same graph on the same cluster really took, corrects both; so a plan that
+turned out worse than Dask alone is not followed again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from statistics import median
+
+from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.graph.cluster import Cluster
+
+Crowd = tuple[tuple[str, int, float, float], ...]
+
+RUNS = 8
+"""Latest runs without a plan that count."""
+
+GRAPHS = 1000
+"""Graphs that are remembered; of more, the longest unused is forgotten."""
+
+STEP = 0.5
+"""Part of the deviation (log) of a planned run by which the next forecast is corrected."""
+
+FURTHEST = math.log(3.0)
+"""Largest correction (log)."""
+
+
+@dataclass(slots=True)
+class Lessons:
+    """What runs of one graph on one cluster taught.
+
+    Attributes:
+        dask: seconds of the latest runs that were left to Dask.
+        drift: log of what a plan really takes over what its simulation says.
+    """
+
+    dask: list[float] = field(default_factory=list)
+    drift: float = 0.0
+
+    def planned(self, simulated: float) -> float:
+        """Seconds that the plan will take."""
+        return simulated * math.exp(self.drift)
+
+    def default(self, simulated: float) -> float:
+        """Seconds that Dask alone will take; the more runs, the less the simulation counts."""
+        if not self.dask or simulated <= 0:
+            return simulated
+        n = len(self.dask)
+        deviation = _within(math.log(median(self.dask) / simulated))
+        return simulated * math.exp(deviation * n / (n + 1))
+
+
+class Experience:
+    """Lessons by graph and workers; runs are learned from in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._lessons: OrderedDict[tuple[str, Crowd], Lessons] = OrderedDict()
+
+    def of(self, graph_signature: str, cluster: Cluster) -> Lessons:
+        """What is known; nothing, if there is nothing."""
+        return self._lessons.get((graph_signature, _crowd(cluster)), Lessons())
+
+    def learn(self, run: RunRecord) -> None:
+        """A run came to its end."""
+        if run.status != "ok" or run.seconds <= 0:
+            return
+        key = (run.graph_signature, _crowd(run.cluster))
+        lessons = self._lessons.setdefault(key, Lessons())
+        self._lessons.move_to_end(key)
+        if len(self._lessons) > GRAPHS:
+            self._lessons.popitem(last=False)
+        if run.mode == "observed":
+            lessons.dask = [*lessons.dask, run.seconds][-RUNS:]
+        elif run.mode == "planned" and run.plan is not None and run.plan.predicted > 0:
+            # The forecast had the correction in it that was known by then.
+            off = _within(math.log(run.seconds / run.plan.predicted))
+            lessons.drift = _within(lessons.drift + STEP * off)
+
+
+def _crowd(cluster: Cluster) -> Crowd:
+    """The workers without names and links, of which more is learned from run to run."""
+    return tuple(sorted((w.kind, w.threads, w.memory, w.speed) for w in cluster.workers))
+
+
+def _within(deviation: float) -> float:
+    return max(-FURTHEST, min(FURTHEST, deviation))

@@ -1,0 +1,118 @@
+"""Forecaster: a graph priced with what earlier runs taught, and planned; nothing is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.orchestrate.dates import has_deadlines, softened
+from orchestrator_core.orchestrate.forecast import Forecast, price
+from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.orchestrate.share import share_of
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.result import PlanResult
+
+PESSIMISTIC = 0.9
+"""Quantile of the durations at which a plan must still beat Dask's own policy."""
+
+
+class Forecaster:
+    """Prices and plans with a memory.
+
+    Attributes:
+        objective: what plans minimise where nothing else is asked for.
+        budget: of one planning; None for `share_of` the run. planners: to these it is limited.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        objective: Objective = MAKESPAN,
+        budget: Budget | None = None,
+        planners: tuple[str, ...] | None = None,
+    ) -> None:
+        self.objective = objective
+        self.budget = budget
+        self.planners = planners
+        self._memory = memory
+
+    def forecast(
+        self,
+        graph: TaskGraph,
+        cluster: Cluster,
+        flow: str = "",
+        objective: Objective | None = None,
+    ) -> Forecast:
+        """Price and plan `graph` without running it; the schedule is stored for the next run.
+
+        Raises:
+            InvalidInstance: if a task was never seen. OrchestratorError: if no plan is possible.
+        """
+        from orchestrator_core.orchestrate.expect import expected_makespans
+
+        target = self.objective if objective is None else objective
+        instance = self.price(graph, cluster)
+        # A duration that runs long may miss a deadline: that is what the forecast is to show.
+        pessimistic = self.price(softened(graph), cluster, PESSIMISTIC)
+        result, cache = self.schedule(instance, flow, pessimistic=pessimistic, objective=target)
+        (expected,) = expected_makespans(instance, pessimistic, (result.schedule,))
+        return Forecast(instance, pessimistic, result, expected, cache, target)
+
+    def price(
+        self,
+        graph: TaskGraph,
+        cluster: Cluster,
+        quantile: float = 0.5,
+        known: Cluster | None = None,
+    ) -> Instance:
+        """`graph` priced with what earlier runs taught, else with what it states itself.
+
+        In the instance, workers that were seen to differ from their kind have a finer kind.
+        `known` is a cluster that it ran on: kinds of workers that never ran anything are judged
+        by their speed beside those that did.
+
+        Raises:
+            InvalidInstance: if a task was never seen and states no time.
+        """
+        ran_on = () if known is None else known.workers
+        learned = self._memory.costs(graph.kinds, (*ran_on, *cluster.workers))
+        return price(graph, learned.distinguish(cluster), learned, quantile)
+
+    def schedule(
+        self,
+        instance: Instance,
+        flow: str = "",
+        *,
+        budget: Budget | None = None,
+        planners: Sequence[str] | None = None,
+        pessimistic: Instance | None = None,
+        objective: Objective | None = None,
+    ) -> tuple[PlanResult, str]:
+        """A schedule for `instance`, and where it is from: ``hit`` (stored) or ``miss`` (made now).
+
+        What is stored is the answer, unless a budget is given: then planning starts from it. With
+        `planners` it is left aside. What is made is stored for the next time. With `pessimistic`
+        durations, of two orders the one is taken that delays hurt less; a makespan alone has such.
+
+        Raises:
+            OrchestratorError: if no plan is possible.
+        """
+        from orchestrator_core.orchestrate.expect import steadier
+        from orchestrator_core.orchestrate.schedules import keep, make, recall
+
+        target = self.objective if objective is None else objective
+        keys = Keys.of(instance.graph, instance.cluster)
+        stored = None if planners else recall(self._memory, instance, keys, target)
+        if stored is not None and budget is None:
+            return stored, "hit"
+        limits = budget or self.budget or share_of(instance)
+        result, cache = make(instance, limits, planners or self.planners, stored, target)
+        by_time = target == MAKESPAN and not has_deadlines(instance.graph)
+        if pessimistic is not None and cache == "miss" and by_time:
+            result = steadier(instance, pessimistic, result)
+        keep(self._memory, instance, result, keys, flow)
+        return result, cache

@@ -1,0 +1,94 @@
+"""What runs really took corrects what is simulated, the more the more runs there were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.graph import Cluster, Link, Task, TaskGraph, Worker
+from orchestrator_core.orchestrate.experience import Experience, Lessons
+from orchestrator_core.plan.schedule import Schedule
+
+CLUSTER = Cluster([Worker("a"), Worker("b", kind="fast", speed=2.0)])
+GRAPH = TaskGraph.from_tasks([Task("t", seconds=1.0)])
+
+
+def run(mode: str, seconds: float, predicted: float | None = None, **other: Any) -> RunRecord:
+    plan = None
+    if predicted is not None:
+        plan = PlanRecord(
+            Schedule([]), predicted, 0.0, "none", "heft", "miss", adopted=True, reason=""
+        )
+    line = {"graph_signature": "g", "cluster": CLUSTER, "status": "ok"} | other
+    return RunRecord(
+        run_id="r",
+        flow="f",
+        started_at=0.0,
+        seconds=seconds,
+        mode=mode,
+        reason="",
+        graph=GRAPH,
+        cluster_signature="c",
+        plan=plan,
+        **line,
+    )
+
+
+def lessons(*runs: RunRecord) -> Lessons:
+    experience = Experience()
+    for each in runs:
+        experience.learn(each)
+    return experience.of("g", CLUSTER)
+
+
+def test_without_runs_a_simulation_is_all_there_is() -> None:
+    nothing = lessons()
+    assert nothing.planned(3.0) == nothing.default(3.0) * 1.0 == 3.0
+
+
+def test_dask_takes_what_it_took() -> None:
+    once, often = lessons(run("observed", 8.0)), lessons(*[run("observed", 8.0)] * 8)
+    assert once.default(2.0) == pytest.approx(2.0 * 3.0**0.5), "not further than three times"
+    assert once.default(6.0) == pytest.approx(48.0**0.5), "half way, in the logarithm"
+    assert often.default(6.0) == pytest.approx(8.0, rel=0.04)
+
+
+def test_the_luck_of_a_single_run_does_not_decide() -> None:
+    runs = [run("observed", seconds) for seconds in (4.0, 13.0, 7.0, 7.2, 6.8)]
+    assert lessons(*runs).default(7.0) == pytest.approx(7.0)
+
+
+def test_only_the_latest_runs_count() -> None:
+    runs = [run("observed", 100.0)] * 9 + [run("observed", 5.0)] * 8
+    assert lessons(*runs).dask == [5.0] * 8
+
+
+def test_forecasts_of_plans_come_closer_with_each_run() -> None:
+    """A plan always takes 20 % longer than simulated."""
+    experience, errors = Experience(), []
+    for _ in range(6):
+        predicted = experience.of("g", CLUSTER).planned(10.0)
+        errors.append(12.0 / predicted - 1)
+        experience.learn(run("planned", 12.0, predicted))
+    assert errors[0] == pytest.approx(0.2)
+    assert errors[3] < 0.03
+    assert sorted(errors, reverse=True) == errors
+
+
+def test_other_graphs_other_clusters_and_failures_teach_nothing() -> None:
+    assert (
+        lessons(
+            run("observed", 9.0, graph_signature="other"),
+            run("observed", 9.0, cluster=Cluster([Worker("a")])),
+            run("observed", 9.0, status="failed"),
+            run("planned", 9.0),
+        )
+        == Lessons()
+    )
+
+
+def test_links_that_are_better_known_make_no_other_cluster() -> None:
+    measured = Cluster(CLUSTER.workers, Link(latency=0.003, bandwidth=4e8))
+    assert lessons(run("observed", 8.0, cluster=measured)).dask == [8.0]
