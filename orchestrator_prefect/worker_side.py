@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from orchestrator_core.execute.dask.on_workers import install_on_workers
+from orchestrator_core.execute.dask.workers.on_workers import install_on_workers
 
 NAME = "orchestrator-prefect"
 """Of the plugin on the workers, and of the topic of its events."""

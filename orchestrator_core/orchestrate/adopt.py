@@ -13,10 +13,10 @@ from statistics import median
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.directives import Hold
-from orchestrator_core.execute.draws import draws
-from orchestrator_core.execute.measures import NONE, Measures, choose_measures
-from orchestrator_core.execute.rehearsal import Rehearsal
-from orchestrator_core.execute.unplanned import Unplanned
+from orchestrator_core.execute.measures.measures import NONE, Measures, choose_measures
+from orchestrator_core.execute.simulate.draws import draws
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
+from orchestrator_core.execute.simulate.unplanned import Unplanned
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
 from orchestrator_core.orchestrate.experience import Lessons

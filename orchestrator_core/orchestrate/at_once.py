@@ -14,7 +14,7 @@ from typing import Protocol
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
-from orchestrator_core.execute.measures import NONE
+from orchestrator_core.execute.measures.measures import NONE
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.orchestrate.adopt import judge
 from orchestrator_core.orchestrate.expect import steadier, with_measures

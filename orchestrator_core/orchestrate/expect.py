@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.draws import draws
-from orchestrator_core.execute.measures import NONE, Measures, choose_measures
-from orchestrator_core.execute.rehearsal import Rehearsal
+from orchestrator_core.execute.measures.measures import NONE, Measures, choose_measures
+from orchestrator_core.execute.simulate.draws import draws
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.orchestrate.alike import are_alike
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule

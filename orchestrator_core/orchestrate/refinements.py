@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import OrchestratorError
-from orchestrator_core.execute.measures import Measures
+from orchestrator_core.execute.measures.measures import Measures
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.retime import retime
 from orchestrator_core.plan.result import PlanResult

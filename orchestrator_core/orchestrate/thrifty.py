@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestrator_core.execute.admission import Admission, admission
-from orchestrator_core.execute.measures import Measures
+from orchestrator_core.execute.measures.admission import Admission, admission
+from orchestrator_core.execute.measures.measures import Measures
 from orchestrator_core.orchestrate.dates import has_deadlines
 from orchestrator_core.orchestrate.expect import expected_makespans
 from orchestrator_core.orchestrate.forecast import Forecast

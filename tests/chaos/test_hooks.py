@@ -16,14 +16,14 @@ import pytest
 from distributed import Client, Scheduler, Worker
 from distributed.utils_test import gen_cluster
 
-from orchestrator_core.execute.dask.control import Control
-from orchestrator_core.execute.dask.director import Director
-from orchestrator_core.execute.dask.recorder import Recorder
-from orchestrator_core.execute.dask.restrict import Restrictor
-from orchestrator_core.execute.dask.roster import Roster
+from orchestrator_core.execute.dask.graphs.recorder import Recorder
+from orchestrator_core.execute.dask.plans.control import Control
+from orchestrator_core.execute.dask.plans.watchdog import Watchdog
 from orchestrator_core.execute.dask.session import Session
-from orchestrator_core.execute.dask.steering import Steering
-from orchestrator_core.execute.dask.watchdog import Watchdog
+from orchestrator_core.execute.dask.steer.director import Director
+from orchestrator_core.execute.dask.steer.restrict import Restrictor
+from orchestrator_core.execute.dask.steer.steering import Steering
+from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.follower import Follower
 from tests.chaos.advisors import Planner
 from tests.chaos.play import expected, looks, make_plugin

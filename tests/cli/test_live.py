@@ -101,7 +101,7 @@ def test_the_chart_has_two_rows_for_each_worker(invoke: Invoke, busy: str) -> No
 def test_a_long_run_is_fetched_piece_by_piece(
     invoke: Invoke, cluster: LocalCluster, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator_core.execute.dask.status.CHUNK", 5)
+    monkeypatch.setattr("orchestrator_core.execute.dask.watch.status.CHUNK", 5)
     graph, keys = layers()
     with Client(cluster) as client:  # type: ignore[no-untyped-call]
         client.get(graph, keys)
@@ -130,7 +130,7 @@ def test_enable_and_disable(invoke: Invoke, cluster: LocalCluster) -> None:
 def test_nobody_answers(
     invoke: Invoke, where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("orchestrator_core.execute.dask.remote.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("orchestrator_core.execute.dask.watch.remote.CONNECT_SECONDS", 0.1)
     failed = invoke("live", "status", where)
     assert (failed.code, failed.out) == (1, "")
     assert failed.err.startswith(f"error: no Dask scheduler answers at {where!r}")

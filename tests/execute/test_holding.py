@@ -7,12 +7,12 @@ import pytest
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.directives import Hold
-from orchestrator_core.execute.draws import draws
-from orchestrator_core.execute.holding import LARGEST, SHARE, choose_holds
-from orchestrator_core.execute.inversions import Inversion, inversions
-from orchestrator_core.execute.rehearsal import Rehearsal
+from orchestrator_core.execute.measures.holding import LARGEST, SHARE, choose_holds
 from orchestrator_core.execute.simulate import simulate_placed
-from orchestrator_core.execute.slack import slacks
+from orchestrator_core.execute.simulate.draws import draws
+from orchestrator_core.execute.simulate.inversions import Inversion, inversions
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
+from orchestrator_core.execute.simulate.slack import slacks
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Assignment, Schedule

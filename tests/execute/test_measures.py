@@ -7,9 +7,9 @@ import math
 import pytest
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.ahead import bytes_ahead, pays_to_send_ahead
-from orchestrator_core.execute.measures import NONE, choose_measures
-from orchestrator_core.execute.rehearsal import Rehearsal
+from orchestrator_core.execute.measures.ahead import bytes_ahead, pays_to_send_ahead
+from orchestrator_core.execute.measures.measures import NONE, choose_measures
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.graph.cluster import Cluster, Link, Worker
 from orchestrator_core.graph.task import Edge, Task
 from orchestrator_core.graph.task_graph import TaskGraph

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
-from orchestrator_core.execute.scaling import Recommendation, recommend, together, what_if
+from orchestrator_core.execute.scaling.scaling import Recommendation, recommend, together, what_if
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task import Edge, Task
 from orchestrator_core.graph.task_graph import TaskGraph

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInstance, InvalidSchedule
 from orchestrator_core.execute.simulate import replay, simulate_default, simulate_placed
-from orchestrator_core.execute.unplanned import Unplanned
+from orchestrator_core.execute.simulate.unplanned import Unplanned
 from orchestrator_core.graph.cluster import Cluster, Link, Worker
 from orchestrator_core.graph.task import Edge, Mode, Task
 from orchestrator_core.graph.task_graph import TaskGraph

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.directives import Hold
-from orchestrator_core.execute.rehearsal import Rehearsal
 from orchestrator_core.execute.simulate import simulate_placed
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.graph.cluster import Cluster, Link, Worker
 from orchestrator_core.graph.task import Edge, Task
 from orchestrator_core.graph.task_graph import TaskGraph

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.admission import admission
-from orchestrator_core.execute.footprint import footprint
-from orchestrator_core.execute.lagging import LaggingRehearsal
-from orchestrator_core.execute.outcome import schedule_of
-from orchestrator_core.execute.rehearsal import Rehearsal
+from orchestrator_core.execute.measures.admission import admission
+from orchestrator_core.execute.measures.withholding import just_in_time
 from orchestrator_core.execute.simulate import simulate_default, simulate_placed
-from orchestrator_core.execute.withholding import just_in_time
+from orchestrator_core.execute.simulate.footprint import footprint
+from orchestrator_core.execute.simulate.lagging import LaggingRehearsal
+from orchestrator_core.execute.simulate.outcome import schedule_of
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.place import place

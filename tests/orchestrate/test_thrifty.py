@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from orchestrator_core import plan
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.footprint import footprint
 from orchestrator_core.execute.simulate import simulate_placed
+from orchestrator_core.execute.simulate.footprint import footprint
 from orchestrator_core.orchestrate.adopt import judge
 from orchestrator_core.orchestrate.expect import expected_makespans
 from orchestrator_core.orchestrate.forecast import Forecast

@@ -22,7 +22,7 @@ def status(address: Address, as_json: Json = False) -> None:
     """Show what runs, when it will end, how late it is."""
     from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.live.status_view import show
-    from orchestrator_core.execute.dask import remote
+    from orchestrator_core.execute.dask.watch import remote
 
     with remote.connect(address) as client:
         found = remote.status(client)
@@ -37,7 +37,7 @@ def workers(address: Address, as_json: Json = False) -> None:
     """List the workers as plans see them: kind, threads, speed."""
     from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.live.status_view import show_workers
-    from orchestrator_core.execute.dask import remote
+    from orchestrator_core.execute.dask.watch import remote
 
     with remote.connect(address) as client:
         found = remote.status(client)["workers"]
@@ -58,7 +58,7 @@ def gantt(
     """Draw the plan of a run and what really happens."""
     from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.live.gantt_view import show
-    from orchestrator_core.execute.dask import remote
+    from orchestrator_core.execute.dask.watch import remote
 
     with remote.connect(address) as client:
         found = remote.gantt(client, run)
@@ -79,7 +79,7 @@ def why(
     """Explain where a task is, and what it waits for."""
     from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.live.why_view import show
-    from orchestrator_core.execute.dask import remote
+    from orchestrator_core.execute.dask.watch import remote
 
     with remote.connect(address) as client:
         found = remote.why(client, key)
@@ -105,7 +105,7 @@ def enable(
 ) -> None:
     """Begin to plan what is submitted from now on."""
     from orchestrator_core.cli.console import results
-    from orchestrator_core.execute.dask import remote
+    from orchestrator_core.execute.dask.watch import remote
 
     with remote.connect(address) as client:
         added = remote.enable(client, mode=mode, store=store, objective=objective)
@@ -118,7 +118,7 @@ def enable(
 def disable(address: Address) -> None:
     """Leave the cluster to Dask alone; running tasks run on."""
     from orchestrator_core.cli.console import remark, results
-    from orchestrator_core.execute.dask import remote
+    from orchestrator_core.execute.dask.watch import remote
 
     with remote.connect(address) as client:
         written = remote.disable(client)

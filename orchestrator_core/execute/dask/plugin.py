@@ -14,11 +14,11 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
-from orchestrator_core.execute.dask.director import Override
-from orchestrator_core.execute.dask.publish import publish
-from orchestrator_core.execute.dask.rpc import Handlers
 from orchestrator_core.execute.dask.session import Session
-from orchestrator_core.execute.dask.status import Status
+from orchestrator_core.execute.dask.steer.director import Override
+from orchestrator_core.execute.dask.watch.publish import publish
+from orchestrator_core.execute.dask.watch.rpc import Handlers
+from orchestrator_core.execute.dask.watch.status import Status
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, WorkerState

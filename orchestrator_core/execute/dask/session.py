@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING, Any
 from distributed.metrics import time
 
 from orchestrator_core.execute.advice import Advisor
-from orchestrator_core.execute.dask import describe, snapshot
-from orchestrator_core.execute.dask.advisory import Advisory
-from orchestrator_core.execute.dask.announced import AnnouncedRun, Announcements
 from orchestrator_core.execute.dask.config import Options
-from orchestrator_core.execute.dask.control import Control
-from orchestrator_core.execute.dask.counters import Counters
-from orchestrator_core.execute.dask.elastic import Elastic
-from orchestrator_core.execute.dask.meters import Meters
-from orchestrator_core.execute.dask.planning import Planning
-from orchestrator_core.execute.dask.recorder import Recorder
-from orchestrator_core.execute.dask.roster import Roster
-from orchestrator_core.execute.dask.runs import GraphRun
-from orchestrator_core.execute.dask.steering import Steering
+from orchestrator_core.execute.dask.graphs import snapshot
+from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun, Announcements
+from orchestrator_core.execute.dask.graphs.recorder import Recorder
+from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask.plans.advisory import Advisory
+from orchestrator_core.execute.dask.plans.control import Control
+from orchestrator_core.execute.dask.plans.planning import Planning
+from orchestrator_core.execute.dask.scaling.elastic import Elastic
+from orchestrator_core.execute.dask.steer.steering import Steering
+from orchestrator_core.execute.dask.watch.counters import Counters
+from orchestrator_core.execute.dask.workers import describe
+from orchestrator_core.execute.dask.workers.meters import Meters
+from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Key, Slot
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dask.delayed import delayed
 from distributed import Client, Event, Scheduler, Worker, wait
 
 from orchestrator_core.execute.dask import OrchestratorPlugin
-from orchestrator_core.execute.dask.names import TOKEN
+from orchestrator_core.execute.dask.graphs.names import TOKEN
 from orchestrator_core.graph.signature import graph_signature
 from orchestrator_core.graph.task_graph import TaskGraph
 from tests.execute.dask.advisors import FixedAdvisor

@@ -8,7 +8,8 @@ import pytest
 from distributed import Client, Scheduler, Worker
 from distributed.stealing import WorkStealing
 
-from orchestrator_core.execute.dask import OrchestratorPlugin, compat
+from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.execute.dask.steer import compat
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.graphs import cluster_test, layers, result, start, stop
 

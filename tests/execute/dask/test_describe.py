@@ -11,13 +11,14 @@ import pytest
 from distributed import Client, Scheduler, Worker
 from distributed.core import Status
 
-from orchestrator_core.execute.dask import OrchestratorPlugin, describe
-from orchestrator_core.execute.dask.describe import Accelerator, Description
-from orchestrator_core.execute.dask.roster import Roster
-from orchestrator_core.execute.dask.shipping import shipped
-from orchestrator_core.execute.dask.worker.declared import declared
-from orchestrator_core.execute.dask.worker.processor import processor
-from orchestrator_core.execute.dask.worker.telling import tell
+from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.execute.dask.workers import describe
+from orchestrator_core.execute.dask.workers.describe import Accelerator, Description
+from orchestrator_core.execute.dask.workers.roster import Roster
+from orchestrator_core.execute.dask.workers.shipped.declared import declared
+from orchestrator_core.execute.dask.workers.shipped.processor import processor
+from orchestrator_core.execute.dask.workers.shipped.telling import tell
+from orchestrator_core.execute.dask.workers.shipping import shipped
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.graphs import cluster_test, start, until
 

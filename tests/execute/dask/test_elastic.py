@@ -14,11 +14,11 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.utils_test import gen_test
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.dask import elastic as elastic_module
-from orchestrator_core.execute.dask.downscaling import pins
-from orchestrator_core.execute.dask.elastic import PLAIN, Elastic
-from orchestrator_core.execute.dask.roster import Roster
-from orchestrator_core.execute.scaling import Remaining
+from orchestrator_core.execute.dask.scaling import elastic as elastic_module
+from orchestrator_core.execute.dask.scaling.downscaling import pins
+from orchestrator_core.execute.dask.scaling.elastic import PLAIN, Elastic
+from orchestrator_core.execute.dask.workers.roster import Roster
+from orchestrator_core.execute.scaling.scaling import Remaining
 from orchestrator_core.graph.task import Edge, Task
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Assignment, Schedule

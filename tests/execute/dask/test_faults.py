@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from distributed import Client, Scheduler, Worker
 
-from orchestrator_core.execute.dask import OrchestratorPlugin, snapshot
+from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.execute.dask.graphs import snapshot
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.follower import Follower
 from tests.execute.dask.advisors import (

@@ -13,8 +13,8 @@ from distributed import Client, Scheduler, Worker
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
-from orchestrator_core.execute.dask.hints import Hint, objective_of, read_hints
-from orchestrator_core.execute.dask.snapshot import Snapshot
+from orchestrator_core.execute.dask.graphs.hints import Hint, objective_of, read_hints
+from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
 from orchestrator_core.graph.amounts import Amounts
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import Demand, TaskGraph

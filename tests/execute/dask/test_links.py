@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from orchestrator_core.execute.dask import links as module
-from orchestrator_core.execute.dask.links import LATENCY, End, Links, Rounded
+from orchestrator_core.execute.dask.workers import links as module
+from orchestrator_core.execute.dask.workers.links import LATENCY, End, Links, Rounded
 
 A1, A2 = End("tcp://1", "a", "host-1"), End("tcp://2", "a", "host-1")
 B1, B2 = End("tcp://3", "b", "host-1"), End("tcp://4", "b", "host-2")

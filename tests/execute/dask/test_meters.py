@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from distributed import Client, Nanny, Scheduler, Worker, wait
 
-from orchestrator_core.execute.dask import OrchestratorPlugin, meters
-from orchestrator_core.execute.dask.meters import NAME, Meters
-from orchestrator_core.execute.dask.shipping import shipped
-from orchestrator_core.execute.dask.worker.meter import PEAK, SIZE, Meter
+from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.execute.dask.workers import meters
+from orchestrator_core.execute.dask.workers.meters import NAME, Meters
+from orchestrator_core.execute.dask.workers.shipped.meter import PEAK, SIZE, Meter
+from orchestrator_core.execute.dask.workers.shipping import shipped
 from orchestrator_core.execute.record import TaskRecord
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.graphs import add, cluster_test, layers, result, start, stop, until

@@ -6,7 +6,7 @@ import uuid
 
 from dask.base import tokenize
 
-from orchestrator_core.execute.dask.names import stable_names
+from orchestrator_core.execute.dask.graphs.names import stable_names
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.graph import TaskGraph
 

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from tornado.httpclient import AsyncHTTPClient, HTTPResponse
 
 from orchestrator_core.execute.dask import OrchestratorPlugin
-from orchestrator_core.execute.dask.metrics import METRICS, SessionMetrics
+from orchestrator_core.execute.dask.watch.metrics import METRICS, SessionMetrics
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.graphs import add, cluster_test, layers, start, stop
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from distributed import Client, Event, Scheduler, Worker, wait
 
-from orchestrator_core.execute.dask import OrchestratorPlugin, runs, session
-from orchestrator_core.execute.dask.runs import GraphRun
+from orchestrator_core.execute.dask import OrchestratorPlugin, session
+from orchestrator_core.execute.dask.graphs import runs
+from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.signature import cluster_signature, graph_signature
 from tests.execute.dask.advisors import FixedAdvisor
@@ -222,7 +223,7 @@ async def test_open_graphs_are_bounded(c: Client, s: Scheduler, a: Worker, b: Wo
 
 
 def test_a_graph_keeps_a_bounded_number_of_records() -> None:
-    from orchestrator_core.execute.dask.snapshot import Snapshot
+    from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
     from orchestrator_core.graph.cluster import Cluster
     from orchestrator_core.graph.cluster import Worker as Place
 

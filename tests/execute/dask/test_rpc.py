@@ -10,7 +10,8 @@ from distributed import Client, Event, Scheduler, Worker, wait
 from distributed.core import Status
 
 from orchestrator_core.errors import InvalidCluster, InvalidInput
-from orchestrator_core.execute.dask import OrchestratorPlugin, announced, client
+from orchestrator_core.execute.dask import OrchestratorPlugin, client
+from orchestrator_core.execute.dask.graphs import announced
 from orchestrator_core.execute.directives import Slot
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.graphs import add, cluster_test, start, stop, until, wait_for

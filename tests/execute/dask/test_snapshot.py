@@ -10,11 +10,11 @@ from dask.delayed import delayed
 from distributed import Client, Event, Scheduler, Worker, wait
 
 from orchestrator_core.errors import InvalidSchedule
-from orchestrator_core.execute.dask import snapshot
-from orchestrator_core.execute.dask.pins import is_plannable
-from orchestrator_core.execute.dask.roster import Roster
-from orchestrator_core.execute.dask.slots import slots_of
-from orchestrator_core.execute.dask.snapshot import Snapshot
+from orchestrator_core.execute.dask.graphs import snapshot
+from orchestrator_core.execute.dask.graphs.pins import is_plannable
+from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
+from orchestrator_core.execute.dask.steer.slots import slots_of
+from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Slot
 from orchestrator_core.graph.task_graph import Demand
 from orchestrator_core.plan.schedule import Assignment, Schedule

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator_core.execute.dask.describe import UNKNOWN, Description
-from orchestrator_core.execute.dask.speeds import STEP, hinted_speeds
+from orchestrator_core.execute.dask.workers.describe import UNKNOWN, Description
+from orchestrator_core.execute.dask.workers.speeds import STEP, hinted_speeds
 
 
 def measured(processor: str, seconds: float | None) -> Description:

@@ -12,10 +12,11 @@ from distributed import Client, Event, Scheduler, Worker
 from distributed.core import Status as WorkerStatus
 
 from orchestrator_core.errors import InvalidInput
-from orchestrator_core.execute.dask import OrchestratorPlugin, client, status
+from orchestrator_core.execute.dask import OrchestratorPlugin, client
 from orchestrator_core.execute.dask.session import Session
-from orchestrator_core.execute.dask.status import Status
-from orchestrator_core.execute.dask.why import why
+from orchestrator_core.execute.dask.watch import status
+from orchestrator_core.execute.dask.watch.status import Status
+from orchestrator_core.execute.dask.watch.why import why
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Assignment, Schedule

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from orchestrator_core.execute.dask.worker.accelerators import accelerators
+from orchestrator_core.execute.dask.workers.shipped.accelerators import accelerators
 
 H100 = {"name": "NVIDIA H100 80GB HBM3", "uuid": "GPU-aaaa-1", "memory": 0}
 T4 = {"name": "Tesla T4", "uuid": "GPU-bbbb-2", "memory": 0}

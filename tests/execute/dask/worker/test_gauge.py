@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator_core.execute.dask.worker import gauge as gauges
-from orchestrator_core.execute.dask.worker.gauge import MemoryGauge
-from orchestrator_core.execute.dask.worker.rss import high_water_reader, rss_reader
+from orchestrator_core.execute.dask.workers.shipped import gauge as gauges
+from orchestrator_core.execute.dask.workers.shipped.gauge import MemoryGauge
+from orchestrator_core.execute.dask.workers.shipped.rss import high_water_reader, rss_reader
 
 
 class Process:
@@ -147,5 +147,5 @@ def test_this_process_has_memory() -> None:
 
 def test_without_linux_psutil_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     by_linux = rss_reader()()
-    monkeypatch.setattr("orchestrator_core.execute.dask.worker.rss.STATM", "/nowhere")
+    monkeypatch.setattr("orchestrator_core.execute.dask.workers.shipped.rss.STATM", "/nowhere")
     assert 0.5 < rss_reader()() / by_linux < 2

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator_core.execute.dask.worker.processor import processor, round_seconds, shortened
+from orchestrator_core.execute.dask.workers.shipped.processor import (
+    processor,
+    round_seconds,
+    shortened,
+)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from dask.sizeof import sizeof
 
-from orchestrator_core.execute.dask.worker.sizes import ATTRIBUTES, is_shell, real_size
+from orchestrator_core.execute.dask.workers.shipped.sizes import ATTRIBUTES, is_shell, real_size
 
 
 class Box:

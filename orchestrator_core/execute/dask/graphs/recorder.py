@@ -1,0 +1,116 @@
+"""From the scheduler's transitions to what is known of each execution.
+
+Only watched keys are looked at; each belongs to one ledger (a graph, or an announced run), which
+bounds what it keeps. Times come from the workers, already on the scheduler's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from orchestrator_core.execute.dask.graphs.ended import Ended
+from orchestrator_core.execute.dask.workers.shipped.meter import NBYTES, PEAK, SIZE
+from orchestrator_core.execute.directives import Key
+
+if TYPE_CHECKING:
+    from orchestrator_core.execute.dask.workers.roster import Roster
+
+
+class Ledger(Protocol):
+    """Where goes what happens to some keys."""
+
+    started_at: float
+    """Seconds since 1970 on the scheduler's clock; times count from there."""
+
+    def add(self, ended: Ended) -> None:
+        """A task was executed once."""
+        ...
+
+    def settle(self, key: Key, status: str) -> None:
+        """The task came to an end: ``ok``, ``failed`` or ``cancelled``."""
+        ...
+
+
+class Recorder:
+    """Follows watched keys through their transitions."""
+
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
+        self._ledgers: dict[Key, Ledger] = {}
+        self._attempts: dict[Key, int] = {}
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._ledgers
+
+    def __len__(self) -> int:
+        return len(self._ledgers)
+
+    @property
+    def ledgers(self) -> Mapping[Key, Ledger]:
+        """The ledger of each watched key; always the same live mapping, for those who ask often."""
+        return self._ledgers
+
+    def watch(self, keys: Iterable[Key], ledger: Ledger) -> None:
+        """From now on, what happens to these keys goes to `ledger`."""
+        added = dict.fromkeys(keys, ledger)
+        self._ledgers.update(added)
+        for key in self._attempts.keys() & added if self._attempts else ():
+            del self._attempts[key]
+
+    def unwatch(self, keys: Iterable[Key], ledger: Ledger) -> None:
+        """These keys are of no more interest to `ledger`."""
+        ledgers, attempts = self._ledgers, self._attempts
+        for key in keys:
+            if ledgers.get(key) is ledger:
+                del ledgers[key]
+                attempts.pop(key, None)
+
+    def transition(self, ledger: Ledger, key: Key, finish: str, detail: Mapping[str, Any]) -> None:
+        """The scheduler moved a task of `ledger`; `detail` is what it knows about that."""
+        if finish == "memory":
+            self._add(ledger, key, "ok", detail)
+            ledger.settle(key, "ok")
+        elif finish == "processing":
+            self._attempts[key] = self._attempts.get(key, 0) + 1
+        elif finish == "erred":
+            self._add(ledger, key, "failed", detail)
+            ledger.settle(key, "failed")
+        elif finish == "forgotten":
+            ledger.settle(key, "cancelled")
+            self.unwatch((key,), ledger)
+
+    def _add(self, ledger: Ledger, key: Key, status: str, detail: Mapping[str, Any]) -> None:
+        worker = detail.get("worker")
+        if worker is None:
+            return  # a task that failed because its input did
+        begun = ended = peak = None
+        nbytes, transferred = detail.get("nbytes") or 0, 0.0
+        for span in detail.get("startstops") or ():
+            action = span["action"]
+            if action == "compute":
+                begun, ended = begun or span["start"], span["stop"]
+                peak = span.get(PEAK)
+                nbytes = span.get(SIZE, nbytes)
+            elif action == "transfer":
+                transferred += self._transfer(worker, span)
+        if begun is None or ended is None:
+            return  # scattered data
+        place = self._roster.identity(worker)
+        # Clocks of different machines agree only roughly.
+        start = begun - ledger.started_at
+        end = ended - ledger.started_at
+        if start < 0.0:
+            start = 0.0
+        if end < start:
+            end = start
+        attempt = self._attempts.get(key, 1)
+        ledger.add((key, status, place, start, end, float(nbytes), transferred, attempt, peak))
+
+    def _transfer(self, worker: str, span: Mapping[str, Any]) -> float:
+        """Seconds of a transfer, which the roster's links learn from."""
+        seconds = max(0.0, span["stop"] - span["start"])
+        nbytes, source = span.get(NBYTES), span.get("source")
+        if nbytes is not None and source is not None:
+            self._roster.transferred(source, worker, nbytes, seconds)
+        return float(seconds)

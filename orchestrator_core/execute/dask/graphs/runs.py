@@ -1,0 +1,128 @@
+"""GraphRun: one submitted graph from its arrival to its last task, and the `RunRecord` of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
+from uuid import uuid4
+
+from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.dask.graphs.ended import Ended, as_record
+from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
+from orchestrator_core.execute.directives import Key
+from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
+from orchestrator_core.graph.cluster import Cluster
+
+RECORDS_PER_TASK = 4
+"""A graph keeps at most this many records times its tasks, however often Dask repeats them."""
+
+
+class GraphRun:
+    """A ledger of one graph's tasks; `done` is called once, when the last has come to its end."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        cluster: Cluster,
+        started_at: float,
+        done: Callable[[GraphRun], None],
+    ) -> None:
+        self.run_id = uuid4().hex
+        self.snapshot = snapshot
+        self.cluster = cluster
+        self.started_at = started_at
+        self.advice: Advice | None = None
+        self.adopted = False
+        self.reason = "observed"
+        self.notes: list[str] = []
+        self.wanted: frozenset[Key] = frozenset()
+        self.closed = False
+        self._done = done
+        self._open = set(snapshot.keys)
+        self._outcomes: set[str] = set()
+        self._ended: list[Ended] = []
+        self._most = RECORDS_PER_TASK * len(snapshot)
+
+    @property
+    def open(self) -> Set[Key]:
+        """The tasks that have not come to an end yet."""
+        return self._open
+
+    @property
+    def ended(self) -> Sequence[Ended]:
+        """The executions so far, in order of their end; only grows."""
+        return self._ended
+
+    def records(self, first: int = 0, limit: int | None = None) -> list[tuple[Key, TaskRecord]]:
+        """At most `limit` of the executions, beginning with number `first`, each with its key."""
+        chosen = self._ended[first : None if limit is None else first + limit]
+        return [(each[0], as_record(self.label(each[0]), each)) for each in chosen]
+
+    def label(self, key: Key) -> tuple[str, str]:
+        return self.snapshot.label(key)
+
+    def add(self, ended: Ended) -> None:
+        if len(self._ended) < self._most:
+            self._ended.append(ended)
+
+    def settle(self, key: Key, status: str) -> None:
+        if self.closed or key not in self._open:
+            return
+        self._open.discard(key)
+        self._outcomes.add(status)
+        if not self._open:
+            self.close()
+
+    def close(self, outcome: str = "ok") -> None:
+        """No more is to come."""
+        if not self.closed:
+            self.closed = True
+            self._outcomes.add(outcome)
+            self._done(self)
+
+    def adopt(self, advice: Advice) -> None:
+        """The plan is carried out."""
+        self.advice, self.adopted, self.reason = advice, True, advice.reason
+
+    def decline(self, reason: str, advice: Advice | None = None) -> None:
+        """The graph is left to Dask."""
+        self.advice, self.adopted, self.reason = advice, False, reason
+
+    def record(self, sign: Callable[[GraphRun], tuple[str, str]]) -> RunRecord:
+        """What happened, once closed; `sign` gives the two signatures if no advice did."""
+        advice = self.advice
+        graph_signature, cluster_signature = (
+            (advice.graph_signature, advice.cluster_signature)
+            if advice is not None and advice.graph_signature
+            else sign(self)
+        )
+        tasks = tuple(sorted(self._named(), key=lambda record: (record.start, record.task)))
+        return RunRecord(
+            run_id=self.run_id,
+            flow=self.snapshot.flow,
+            started_at=self.started_at,
+            seconds=max((record.end for record in tasks), default=0.0),
+            mode="planned" if self.adopted else "observed",
+            reason=self.reason,
+            graph=self.snapshot.graph,
+            cluster=self.cluster,
+            graph_signature=graph_signature,
+            cluster_signature=cluster_signature,
+            plan=self._plan(),
+            tasks=tasks,
+            status=next((s for s in ("failed", "cancelled") if s in self._outcomes), "ok"),
+            notes=tuple(self.notes),
+        )
+
+    def _named(self) -> Iterator[TaskRecord]:
+        """The records by the names of the tasks, even if these have none on the event loop."""
+        places, names, kinds = self.snapshot.place, self.snapshot.names, self.snapshot.kinds
+        for ended in self._ended:
+            place = places[ended[0]]
+            yield as_record((names[place], kinds[place]), ended)
+
+    def _plan(self) -> PlanRecord | None:
+        plan = self.advice.plan if self.advice is not None else None
+        if plan is None or plan.adopted == self.adopted:
+            return plan
+        return replace(plan, adopted=self.adopted, reason=self.reason)

@@ -1,0 +1,184 @@
+"""What a submitted graph looks like, taken from the scheduler's live tasks.
+
+`take` runs on the event loop: it copies what may change there, and nothing else. Names, hints and
+the `TaskGraph` are made from the copy when they are first asked for, in whatever thread.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from orchestrator_core.execute.dask.graphs.hinted import columns_of
+from orchestrator_core.execute.dask.graphs.hints import ANNOTATION, Hint, objective_of, read_hints
+from orchestrator_core.execute.dask.graphs.inputs import Inputs
+from orchestrator_core.execute.dask.graphs.names import stable_names
+from orchestrator_core.execute.dask.graphs.pins import pins_of
+from orchestrator_core.execute.directives import Key
+from orchestrator_core.graph.task_graph import Demand, TaskGraph
+from orchestrator_core.graph.text import as_name
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, TaskState
+
+    from orchestrator_core.execute.dask.workers.roster import Roster
+
+FLOW_KINDS = 3
+"""Kinds that make up the name of a flow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The new tasks of a graph; n tasks.
+
+    Tasks that run already or whose output exists are left out: their outputs count as present.
+    Tasks that a user pinned, actors and peer-to-peer shuffles are part of the graph, since time
+    passes while they run, but not of `plannable`: nobody but Dask decides about them.
+
+    Attributes:
+        keys: (n,) Dask's names. prefixes: (n,) Dask's key prefixes.
+        inputs: (n,) keys that each task reads; those that are none of `keys` are there already.
+        pins: what is asked for the tasks that no plan may place.
+        stated: the users' annotations for us.
+    """
+
+    keys: tuple[Key, ...]
+    prefixes: tuple[str, ...]
+    inputs: Sequence[Sequence[Key]]
+    pins: Mapping[Key, Demand] = field(default_factory=dict)
+    stated: Mapping[Key, object] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """(n,) unique names, the same in each run as far as they can be."""
+        return stable_names(self.keys, self.inputs)
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """(n,) what durations are learned about: Dask's prefixes, where no hint says otherwise."""
+        if not self.hints:
+            return self.prefixes
+        none = Hint()
+        return tuple(
+            self.hints.get(key, none).kind or prefix
+            for key, prefix in zip(self.keys, self.prefixes, strict=True)
+        )
+
+    @cached_property
+    def hints(self) -> Mapping[Key, Hint]:
+        """What users say about tasks."""
+        return read_hints(self.stated) if self.stated else {}
+
+    @cached_property
+    def wishes(self) -> Mapping[str, str]:
+        """What the graph asks of the advisor: the objective, if it names one."""
+        objective = objective_of(self.hints.values())
+        return {} if objective is None else {"objective": objective}
+
+    @cached_property
+    def graph(self) -> TaskGraph:
+        """The graph; durations and sizes that no hint states are left to a cost model."""
+        edges = [
+            (self.place[source], i)
+            for i, sources in enumerate(self.inputs)
+            for source in sources
+            if source in self.place
+        ]
+        return TaskGraph.from_columns(
+            self.names,
+            kinds=self.kinds,
+            producer=[a for a, _ in edges],
+            consumer=[b for _, b in edges],
+            **columns_of(self.keys, self.hints, self.pins),
+        )
+
+    @cached_property
+    def place(self) -> Mapping[Key, int]:
+        """The position of each key."""
+        return {key: i for i, key in enumerate(self.keys)}
+
+    @cached_property
+    def key_of(self) -> Mapping[str, Key]:
+        """The key of each name."""
+        return dict(zip(self.names, self.keys, strict=True))
+
+    @cached_property
+    def plannable(self) -> frozenset[Key]:
+        """The keys that a plan may place."""
+        return frozenset(self.keys).difference(self.pins)
+
+    @property
+    def n_plannable(self) -> int:
+        """How many tasks a plan may place."""
+        return len(self.keys) - len(self.pins)
+
+    @property
+    def is_named(self) -> bool:
+        """Were the names asked for already? Making them takes microseconds for each task."""
+        return "names" in vars(self) and "kinds" in vars(self)
+
+    def label(self, key: Key) -> tuple[str, str]:
+        """Name and kind of a task; the key itself and its prefix until it has a name.
+
+        Raises:
+            KeyError: if the key is not of this graph.
+        """
+        place = self.place[key]
+        if self.is_named:
+            return self.names[place], self.kinds[place]
+        return str(key), self.prefixes[place]
+
+    @cached_property
+    def flow(self) -> str:
+        """The most frequent kinds, joined: ``"read-csv+sum+merge"``."""
+        counted = sorted(Counter(self.kinds).items(), key=lambda item: (-item[1], item[0]))
+        return "+".join(kind for kind, _ in counted[:FLOW_KINDS])
+
+
+def take(
+    scheduler: Scheduler, keys: Iterable[Key], wanted: Iterable[Key], roster: Roster
+) -> Snapshot:
+    """The snapshot of those of `keys` that will now be computed because `wanted` are."""
+    states = _to_compute(scheduler, keys, wanted)
+    return Snapshot(
+        keys=tuple([state.key for state in states]),
+        prefixes=tuple([as_name(state.prefix.name) for state in states]),
+        inputs=Inputs(states),
+        pins=pins_of(states, scheduler, roster),
+        stated={
+            state.key: state.annotations[ANNOTATION]
+            for state in states
+            if state.annotations and ANNOTATION in state.annotations
+        },
+    )
+
+
+def _to_compute(
+    scheduler: Scheduler, keys: Iterable[Key], wanted: Iterable[Key]
+) -> list[TaskState]:
+    tasks: Mapping[Key, TaskState] = scheduler.tasks  # type: ignore[assignment]
+    states = [tasks[key] for key in keys]
+    # Dask went from the wanted keys to these: where nothing is there yet, all of them are needed.
+    if {state.state for state in states} <= {"released"}:
+        return states
+    needed = _needed(scheduler, wanted)
+    return [state for state in states if state.key in needed]
+
+
+def _needed(scheduler: Scheduler, wanted: Iterable[Key]) -> dict[Key, TaskState]:
+    """What nobody has begun and an output is missing of, from the wanted keys backwards."""
+    tasks: Mapping[Key, TaskState] = scheduler.tasks  # type: ignore[assignment]
+    found = [tasks[key] for key in wanted if key in tasks]
+    needed: dict[Key, TaskState] = {}
+    while found:
+        state = found.pop()
+        if state.state == "released" and state.key not in needed:
+            needed[state.key] = state
+            found.extend(state.dependencies)
+    return needed

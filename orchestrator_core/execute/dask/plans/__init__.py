@@ -1,0 +1,1 @@
+"""Asking for plans, and mending them while their runs last."""

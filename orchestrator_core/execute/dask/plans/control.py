@@ -1,0 +1,243 @@
+"""Control: planned runs are watched while they last, and their plans mended when that pays.
+
+Ten times a second it looks whether a run goes differently from its plan. Looking is cheap and done
+on the event loop; the repair is not, and done in a thread. Only what has not begun is moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from distributed.metrics import time
+
+from orchestrator_core.errors import OrchestratorError
+from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask.plans.look import UNFINISHED, look
+from orchestrator_core.execute.dask.plans.steered import Steered
+from orchestrator_core.execute.dask.plans.watchdog import Watchdog
+from orchestrator_core.execute.dask.steer.prefetch import Prefetcher
+from orchestrator_core.execute.dask.steer.slots import slots_of
+from orchestrator_core.execute.dask.steer.steering import Steering
+from orchestrator_core.execute.dask.watch.counters import Counters
+from orchestrator_core.execute.dask.workers.roster import Roster
+from orchestrator_core.execute.directives import Hold, Key
+from orchestrator_core.execute.live import Correction, Course, Sight
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, WorkerState
+
+    from orchestrator_core.execute.scaling.scaling import Remaining
+
+log = logging.getLogger("orchestrator.dask")
+
+Think = Callable[[], Correction | None]
+Then = Callable[[Steered, Correction], None]
+
+TICK = 0.1
+"""Seconds between two looks."""
+
+
+class Control:
+    """The planned runs under way; all methods are called on the event loop."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        roster: Roster,
+        steering: Steering,
+        counters: Counters,
+        fault: Callable[[str, Exception], None],
+        patience: float,
+    ) -> None:
+        """`patience`: seconds of silence after which a worker counts as hung; 0 for never."""
+        self._scheduler = scheduler
+        self._roster = roster
+        self._steering = steering
+        self._counters = counters
+        self._fault = fault
+        self._loop = asyncio.get_running_loop()
+        self._steered: dict[GraphRun, Steered] = {}
+        self._of_key: dict[Key, Steered] = {}
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
+        self._timer: asyncio.TimerHandle | None = None
+        self._prefetcher = Prefetcher(scheduler, roster, steering.follower, fault)
+        self._watchdog = Watchdog(scheduler, patience, self._longest)
+
+    def __len__(self) -> int:
+        return len(self._steered)
+
+    def get(self, run: GraphRun) -> Steered | None:
+        """How the run goes; None if it is not steered."""
+        return self._steered.get(run)
+
+    @property
+    def steered(self) -> Mapping[GraphRun, Steered]:
+        return self._steered
+
+    # --- runs --------------------------------------------------------------------------------
+
+    def begin(
+        self,
+        run: GraphRun,
+        course: Course,
+        expected_end: float,
+        prefetch: bool = False,
+        search: bool = True,
+    ) -> None:
+        """The run follows this course from now on; it should end at `expected_end` seconds.
+
+        `search`: nobody else looks for a better plan, so the first repair is to do so.
+        """
+        steered = Steered(run, course, expected_end, prefetch, search)
+        self._steered[run] = steered
+        self._of_key.update(dict.fromkeys(run.snapshot.keys, steered))
+        self._wake()
+
+    def offer(
+        self, run: GraphRun, course: Course, prefetch: bool, holds: Mapping[Key, Hold]
+    ) -> None:
+        """Here is a course that should be better; it is taken if it still is."""
+        steered = self._steered.get(run)
+        sight = self._look(steered) if steered is not None else None
+        if steered is None or sight is None:
+            return
+        before = steered.course
+        steered.asked(sight)
+
+        def change(steered: Steered, correction: Correction) -> None:
+            steered.course, steered.prefetch = course, prefetch
+            steered.expected_end = correction.end
+            self._counters.replans += 1
+            self._change(steered, correction, holds)
+
+        self._submit(steered, lambda: before.prefer(course, sight), change)
+
+    def end(self, run: GraphRun) -> None:
+        """The run is over."""
+        steered = self._steered.pop(run, None)
+        if steered is not None:
+            for key in run.snapshot.keys:
+                if self._of_key.get(key) is steered:
+                    del self._of_key[key]
+
+    def stop(self) -> None:
+        """Watch nothing any more."""
+        self._steered.clear()
+        self._of_key.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def transition(self, key: Key, finish: str) -> None:
+        """The scheduler moved a task; called in the transition."""
+        steered = self._of_key.get(key)
+        if steered is None:
+            return
+        if finish == "processing":
+            steered.sent[key] = time()
+        else:
+            steered.sent.pop(key, None)
+            if finish == "memory" and steered.prefetch:
+                self._prefetcher.finished(key)
+
+    def remaining(self) -> list[Remaining]:
+        """What is left of each run, for those who think about other clusters."""
+        from orchestrator_core.execute.scaling.scaling import Remaining
+
+        found = []
+        for steered in self._steered.values():
+            sight = self._look(steered)
+            if sight is not None:
+                instance, events = steered.course.standing(sight)
+                schedule = steered.course.schedule
+                found.append(Remaining(instance, schedule, sight.now, events))
+        return found
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_later(TICK, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        try:
+            for steered in filter(self._is_due, list(self._steered.values())):
+                self._check(steered)
+            self._counters.hung_removed += self._watchdog.look()
+        except Exception as error:
+            self._fault("control", error)
+        if self._steered and self._steering.carrier is not None:
+            self._wake()
+
+    def _longest(self, worker: WorkerState) -> float:
+        """Seconds that the longest of the tasks sent to a worker should take."""
+        sent = [(self._of_key.get(task.key), task.key) for task in worker.processing]
+        return max((steered.seconds(key) for steered, key in sent if steered), default=0.0)
+
+    def _check(self, steered: Steered) -> None:
+        sight = self._look(steered)
+        if sight is not None:
+            budget, course = steered.asked(sight), steered.course
+            self._submit(steered, lambda: course.correct(sight, budget), self._apply)
+
+    def _is_due(self, steered: Steered) -> bool:
+        cluster = self._roster.cluster()
+        now = time() - steered.run.started_at
+        return cluster is not None and steered.is_due(now, cluster.names)
+
+    def _look(self, steered: Steered) -> Sight | None:
+        cluster = self._roster.cluster()
+        if cluster is None:
+            return None
+        now = time() - steered.run.started_at
+        return look(self._scheduler, self._roster, steered, cluster, now)
+
+    def _submit(self, steered: Steered, think: Think, then: Then) -> None:
+        answer = self._thread.submit(think)
+        answer.add_done_callback(lambda done: self._tell(steered, done, then))
+
+    def _tell(self, steered: Steered, answer: Future[Correction | None], then: Then) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._answered, steered, answer, then)
+        except RuntimeError:
+            log.debug("a repair came after the event loop was closed")
+
+    def _answered(self, steered: Steered, answer: Future[Correction | None], then: Then) -> None:
+        steered.answered(time() - steered.run.started_at)
+        if answer.cancelled() or steered.run not in self._steered:
+            return
+        try:
+            correction = answer.result()
+            if correction is not None:
+                then(steered, correction)
+        except OrchestratorError as error:
+            steered.run.notes.append(f"the plan could not be mended: {error}")
+            log.info("the plan could not be mended: %s", error)
+        except Exception as error:
+            self._fault("control", error)
+
+    def _apply(self, steered: Steered, correction: Correction) -> None:
+        steered.expected_end = correction.end
+        self._counters.replans += 1
+        if correction.pays:
+            self._change(steered, correction, {})
+
+    def _change(self, steered: Steered, correction: Correction, holds: Mapping[Key, Hold]) -> None:
+        """From now on this schedule is in force, for all that has not begun."""
+        if self._steering.carrier is None:
+            return
+        run, workers = steered.run, correction.rest.cluster.index
+        open_keys = {key for key in run.snapshot.keys if self._steering.state(key) in UNFINISHED}
+        slots = slots_of(correction.schedule, run.snapshot, workers, only=open_keys)
+        self._steering.follow(slots, holds)
+        steered.follow(correction.schedule)
+        run.notes.append(correction.reason)
+        log.debug("the plan of %r is mended: %s", run.snapshot.flow, correction.reason)
+        blocked = [run.snapshot.key_of[name] for name in correction.blocked]
+        self._steering.give_back(blocked, "no plan can place them now")

@@ -1,0 +1,74 @@
+"""Looking at a run: what the scheduler knows about its tasks at this moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from distributed.core import Status
+
+from orchestrator_core.execute.dask.plans.steered import Steered
+from orchestrator_core.execute.dask.workers.roster import Roster
+from orchestrator_core.execute.live import Execution, Sight
+from orchestrator_core.graph.cluster import Cluster
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, TaskState
+
+UNFINISHED = frozenset({"waiting", "processing", "no-worker", "queued"})
+
+
+def look(
+    scheduler: Scheduler, roster: Roster, steered: Steered, cluster: Cluster, now: float
+) -> Sight:
+    """What is seen of the run `now` seconds after its start; about a microsecond for each task."""
+    run, done = steered.run, {}
+    names, place = run.snapshot.names, run.snapshot.place
+    for key, status, (worker_name, _), start, end, *_ in run.ended:
+        if status == "ok":
+            done[names[place[key]]] = Execution(worker_name, start, end)
+    sent: dict[str, tuple[str, float]] = {}
+    copies: dict[str, tuple[str, ...]] = {}
+    gone: set[str] = set()
+    for key, name in zip(run.snapshot.keys, names, strict=True):
+        state: TaskState | None = scheduler.tasks.get(key)  # type: ignore[call-overload]
+        if state is None or state.state in ("erred", "forgotten"):
+            gone.add(name)
+        elif state.state in UNFINISHED:
+            done.pop(name, None)
+            worker = state.processing_on
+            if worker is not None:
+                since = steered.sent.get(key, run.started_at) - run.started_at
+                sent[name] = (roster.name(worker.address), since)
+        elif state.who_has and name in done:
+            holders = tuple(roster.name(worker.address) for worker in state.who_has)
+            if holders != (done[name].worker,):
+                copies[name] = holders
+        elif name not in done:
+            gone.add(name)
+    return Sight(
+        now=now,
+        cluster=cluster,
+        paused=frozenset(
+            roster.name(address)
+            for address, worker in scheduler.workers.items()
+            if worker.status is not Status.running
+        ),
+        finished={name: each for name, each in done.items() if name not in gone},
+        sent=sent,
+        executing=_executing(scheduler, steered, now),
+        copies=copies,
+        gone=gone,
+    )
+
+
+def _executing(scheduler: Scheduler, steered: Steered, now: float) -> dict[str, float]:
+    """Since when workers execute tasks of the run; their last heartbeat said for how long."""
+    found: dict[str, float] = {}
+    run = steered.run
+    moment = run.started_at + now
+    for worker in scheduler.workers.values():
+        for state, seconds in worker.executing.items():
+            if state.processing_on is worker and state.key in run.open:
+                age = seconds + max(0.0, moment - worker.last_seen)
+                found[run.label(state.key)[0]] = max(0.0, now - age)
+    return found

@@ -1,0 +1,168 @@
+"""Planning: from a submitted graph to a plan in force, or to the reason why there is none.
+
+The advisor is asked in a thread. The event loop waits for it only a moment, the tasks of the graph
+a while longer; a plan that comes later still is carried out for what has not begun by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from functools import partial
+
+from orchestrator_core.execute.advice import Advice, Advisor
+from orchestrator_core.execute.dask.config import Options
+from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
+from orchestrator_core.execute.dask.plans.control import Control
+from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of
+from orchestrator_core.execute.dask.steer.steering import Steering
+from orchestrator_core.execute.directives import Key, Slot
+from orchestrator_core.execute.live import Course
+
+log = logging.getLogger("orchestrator.dask")
+
+Callback = Callable[[GraphRun, Future[Advice]], None]
+
+BLINK = 0.005
+LONGEST_BLOCK = 0.05
+"""Seconds for which the event loop may wait: where tasks can be kept back, where they cannot."""
+
+
+class Planning:
+    """Asks for plans of graphs, and sees to it that they are followed; called on the event loop."""
+
+    def __init__(
+        self,
+        options: Options,
+        advisory: Advisory,
+        steering: Steering,
+        control: Control,
+        fault: Callable[[str, Exception], None],
+    ) -> None:
+        self._options, self._advisory = options, advisory
+        self._steering, self._control, self._fault = steering, control, fault
+        self._loop = asyncio.get_running_loop()
+
+    def plan(self, run: GraphRun) -> None:
+        """Ask what to do with the graph of this run, if that can make sense."""
+        least = self._options.min_tasks or 1
+        if self._steering.carrier is None:
+            run.decline("only observing")
+        elif run.snapshot.n_plannable < least:
+            run.decline(f"fewer than {least} tasks may be placed")
+        else:
+            self._ask(run)
+
+    def _ask(self, run: GraphRun) -> None:
+        graph, cluster = run.snapshot, run.cluster
+        slots: dict[Key, Slot] = {}
+
+        def think(advisor: Advisor) -> Advice:
+            advice = advisor.advise(graph.graph, cluster, graph.flow, **graph.wishes)
+            if advice.plan is not None and advice.adopted:
+                slots.update(slots_of(advice.plan.schedule, graph, cluster.index))
+            return advice
+
+        answer = self._advisory.ask(think)
+        if answer is None:
+            run.decline("the advisor is still busy or warming up")
+        elif answered(answer, self._blocking):
+            self._adopt(slots, run, answer)
+        else:
+            run.decline("the plan was not ready in time")
+            if self._steering.can_wait and self._options.plan_wait:
+                plannable = run.snapshot.plannable
+                self._steering.awaiting.begin(run, plannable, self._options.plan_wait)
+            answer.add_done_callback(partial(self._later, partial(self._adopt, slots), run))
+
+    @property
+    def _blocking(self) -> float:
+        """Seconds for which the event loop waits; tasks can wait longer than that."""
+        wait = self._options.plan_wait or 0.0
+        return min(wait, BLINK if self._steering.can_wait else LONGEST_BLOCK)
+
+    def _later(self, what: Callback, run: GraphRun, answer: Future[Advice]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what, run, answer)
+        except RuntimeError:
+            log.debug("advice came after the event loop was closed")
+
+    def _adopt(self, slots: Mapping[Key, Slot], run: GraphRun, answer: Future[Advice]) -> None:
+        """Follow the advice if it is any good; an advisor that fails is a fault of ours.
+
+        The slots were made where the advice was.
+        """
+        try:
+            if not run.closed and self._steering.carrier is not None:
+                self._decide(run, answer.result(), slots)
+        except Exception as error:
+            run.decline(f"the advice cannot be followed: {error}")
+            self._fault("advice", error)
+        finally:
+            # Only now, for what the plan has placed is not to be decided about twice.
+            self._steering.awaiting.end(run)
+
+    def _decide(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
+        refusal = self._refusal(advice)
+        if refusal is not None:
+            run.decline(refusal, advice)
+            if advice.refine is not None:
+                self._advisory.refine(advice.refine)  # for the next time
+            return
+        self._follow(run, advice, slots)
+
+    def _refusal(self, advice: Advice) -> str | None:
+        plan = advice.plan
+        if plan is None or not advice.adopted:
+            return advice.reason
+        default, gain = plan.default_predicted, self._options.min_gain or 0.0
+        if default is not None and plan.predicted > default * (1.0 - gain):
+            return (
+                f"{plan.predicted:.3g} s planned against {default:.3g} s by Dask: too small a gain"
+            )
+        return None
+
+    def _follow(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
+        started = self._steering.started(slots)
+        if started:
+            run.notes.append(f"the plan came late: {started} tasks had started")
+        if started == len(slots):
+            run.decline("the plan came too late", advice)
+            return
+        run.adopt(advice)
+        self._steering.follow(slots, holds_of(advice.holds, run.snapshot))
+        course = self._course(run, advice)
+        if course is not None and advice.plan is not None:
+            search = advice.refine is None
+            self._control.begin(run, course, advice.plan.predicted, advice.prefetch, search)
+            self._refine(run, advice)
+
+    def _course(self, run: GraphRun, advice: Advice) -> Course | None:
+        if advice.instance is None or advice.plan is None:
+            return None
+        if advice.instance.graph.index.keys() != run.snapshot.key_of.keys():
+            run.notes.append("the plan is not mended: it was priced for another graph")
+            return None
+        wanted = [run.label(key)[0] for key in run.wanted]
+        return Course(advice.instance, advice.plan.schedule, wanted, advice.worth)
+
+    def _refine(self, run: GraphRun, advice: Advice) -> None:
+        """Look for something better while this is followed."""
+        answer = self._advisory.refine(advice.refine) if advice.refine is not None else None
+        if answer is not None:
+            answer.add_done_callback(partial(self._later, self._refined, run))
+
+    def _refined(self, run: GraphRun, answer: Future[Advice]) -> None:
+        try:
+            if run.closed or self._steering.carrier is None:
+                return
+            advice = answer.result()
+            course = self._course(run, advice)
+            if advice.adopted and course is not None:
+                holds = holds_of(advice.holds, run.snapshot)
+                self._control.offer(run, course, advice.prefetch, holds)
+        except Exception as error:
+            self._fault("refine", error)

@@ -1,0 +1,98 @@
+"""Steered: a planned run under way, and when it is time to look at its plan again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.directives import Key
+from orchestrator_core.execute.live import Course, Sight
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.schedule import Schedule
+
+PAUSE = (0.25, 5.0)
+"""Least and most seconds between two repairs for lateness."""
+
+PAUSE_SHARE = 0.03
+"""Part of the remaining time that lies between two repairs, within these limits."""
+
+TOLERANCE, TOLERANCE_SHARE = 0.05, 0.02
+"""Seconds, and part of the remaining time, that a task may end early or late unnoticed."""
+
+FIRST_SHARE, FIRST_SECONDS = 0.02, 0.5
+"""How long the first repair searches: part of the remaining time, and seconds at most."""
+
+
+class Steered:
+    """A run that follows a course.
+
+    Attributes:
+        sent: when a worker was told of a key, in seconds since 1970.
+        expected_end: seconds from the start of the run, by what is known now.
+        prefetch: are outputs sent ahead?
+    """
+
+    def __init__(
+        self, run: GraphRun, course: Course, expected_end: float, prefetch: bool, search: bool
+    ) -> None:
+        self.run, self.course = run, course
+        self.expected_end, self.prefetch = expected_end, prefetch
+        self.sent: dict[Key, float] = {}
+        self._planned_end: dict[Key | None, float] = {}
+        self._seconds: dict[Key | None, float] = {}
+        self._last = -PAUSE[1]
+        self._seen, self._asking, self._first = 0, False, search
+        self._names: tuple[str, ...] = run.cluster.names
+        self._late = 0.0
+        self.follow(course.schedule)
+
+    def follow(self, schedule: Schedule) -> None:
+        """This schedule is in force from now on."""
+        self.course.follow(schedule)
+        key_of, names = self.run.snapshot.key_of, schedule.task_names
+        keys = [key_of.get(names[task]) for task in schedule.task.tolist()]
+        self._planned_end = dict(zip(keys, schedule.end.tolist(), strict=True))
+        lengths = (schedule.end - schedule.start).tolist()
+        self._seconds = dict(zip(keys, lengths, strict=True))
+        self._late = 0.0
+
+    def seconds(self, key: Key) -> float:
+        """How long the task should take; 0 where that is not known."""
+        return self._seconds.get(key, 0.0)
+
+    def is_due(self, now: float, names: Sequence[str]) -> bool:
+        """Is the plan to be looked at again? `now` in seconds from the start of the run."""
+        if self._asking:
+            return False
+        if self._first or tuple(names) != self._names:
+            return True
+        rest = max(0.0, self.expected_end - now)
+        if now - self._last < min(PAUSE[1], max(PAUSE[0], PAUSE_SHARE * rest)):
+            return False
+        tolerance = max(TOLERANCE, TOLERANCE_SHARE * rest)
+        return abs(self._deviation(now) - self._late) > tolerance
+
+    def asked(self, sight: Sight) -> Budget | None:
+        """A repair is under way; how long it may search for something better."""
+        first, self._first = self._first, False
+        self._asking, self._last, self._names = True, sight.now, sight.cluster.names
+        self._seen = len(self.run.ended)
+        self._late = self._deviation(sight.now)
+        rest = max(0.0, self.expected_end - sight.now)
+        return Budget(seconds=min(FIRST_SECONDS, FIRST_SHARE * rest)) if first else None
+
+    def answered(self, now: float) -> None:
+        """The repair has come to an end."""
+        self._asking, self._last = False, now
+
+    def _deviation(self, now: float) -> float:
+        """Largest lateness in seconds of what has ended lately or should have ended by now."""
+        late = [
+            ended[4] - self._planned_end.get(ended[0], ended[4])
+            for ended in self.run.ended[max(0, self._seen - 1) :]
+        ]
+        for key in self.sent:
+            overdue = now - self._planned_end.get(key, now)
+            if overdue > 0:
+                late.append(overdue)
+        return max(late, key=abs, default=0.0)

@@ -1,0 +1,1 @@
+"""Adaptive clusters: how many workers, and which may go."""

@@ -1,0 +1,211 @@
+"""Elastic: adaptive clusters ask the planner how many workers its runs are worth, and which may go.
+
+Dask's `Adaptive` asks the scheduler for `adaptive_target` and `workers_to_close`, which know how
+busy workers are, not what is to come: a long chain counts as much as a wide graph, and an idle
+worker may be the one that the next task is planned on. While planned runs are under way, both are
+answered from `execute.scaling`; thought about in a thread, at most once a second, and only if
+somebody asks. Without a fresh answer, or if anything goes wrong, the original answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dask.utils import parse_timedelta
+from distributed.metrics import monotonic
+
+from orchestrator_core.execute.dask.scaling.downscaling import spared
+from orchestrator_core.execute.dask.scaling.replaced import Replaced
+from orchestrator_core.execute.dask.scaling.sizing import Question, thought
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, WorkerState
+
+    from orchestrator_core.execute.dask.workers.roster import Roster
+    from orchestrator_core.execute.scaling.scaling import Recommendation, Remaining
+
+log = logging.getLogger("orchestrator.dask")
+
+REFRESH_SECONDS = 1.0
+"""An answer is thought over again after this time, and after ten times of what it took."""
+
+FRESH_SECONDS = 5.0
+"""An older answer is no answer."""
+
+CROWDED = 0.6
+"""Part of all memory beyond which Dask itself asks for more workers."""
+
+PLAIN = frozenset({"target", "n", "key", "attribute"})
+"""What may be said to `workers_to_close` for us to answer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What was recommended, `at` a moment of the monotonic clock, for runs of these `tasks`."""
+
+    advice: Recommendation
+    tasks: frozenset[str]
+    at: float
+
+
+class Elastic:
+    """Answers an adaptive cluster's two questions; its methods are called on the event loop."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        roster: Roster,
+        runs: Callable[[], Sequence[Remaining]],
+        fault: Callable[[str, Exception], None],
+        refresh: float = REFRESH_SECONDS,
+    ) -> None:
+        """`runs` names the planned runs under way; `fault` is told what fails, and does not raise;
+        `refresh` is the time between two thoughts, in seconds."""
+        self._scheduler, self._roster = scheduler, roster
+        self._runs, self._fault, self._refresh = runs, fault, refresh
+        self._replaced: list[Replaced] = []
+        self._loop = asyncio.get_running_loop()
+        self._answer: Answer | None = None
+        self._thinking = False
+        self._next = 0.0
+
+    def install(self) -> None:
+        """Begin to answer."""
+        self._replaced = [
+            Replaced(self._scheduler, "adaptive_target", self._target),
+            Replaced(self._scheduler, "workers_to_close", self._to_close),
+        ]
+
+    def uninstall(self) -> None:
+        """Leave the scheduler as it was."""
+        for replaced in reversed(self._replaced):
+            replaced.remove()
+        self._replaced, self._answer = [], None
+
+    def spare(self, workers: Sequence[WorkerState]) -> list[WorkerState]:
+        """Of the workers that Dask may retire, those that no pinned task needs."""
+        return spared(self._scheduler, workers)
+
+    # --- the two questions -------------------------------------------------------------------
+
+    def _target(self, original: Callable[..., int], *arguments: Any, **named: Any) -> int:
+        usual = original(*arguments, **named)
+        try:
+            duration = arguments[0] if arguments else named.get("target_duration")
+            return self._workers(usual, duration)
+        except Exception as error:
+            self._fault("adaptive_target", error)
+            return usual
+
+    def _workers(self, usual: int, duration: Any) -> int:
+        """Ours; where others want workers too, or memory is scarce, at least as many as usual."""
+        runs = tuple(self._runs())
+        if runs and duration is not None:
+            self._think_again(runs, float(parse_timedelta(duration)))
+        answer = self._fresh(runs)
+        if answer is None:
+            return usual
+        wanted = answer.advice.workers
+        return max(usual, wanted) if self._is_crowded() or self._has_others(answer) else wanted
+
+    def _to_close(
+        self, original: Callable[..., list[Any]], *arguments: Any, **named: Any
+    ) -> list[Any]:
+        chosen: list[Any] | None = None
+        try:
+            if not arguments and PLAIN.issuperset(named) and named.get("key") is None:
+                chosen = self._chosen(named.get("target"), named.get("n"))
+        except Exception as error:
+            self._fault("workers_to_close", error)
+        if chosen is None:
+            return original(*arguments, **named)
+        return [getattr(worker, named.get("attribute", "address")) for worker in chosen]
+
+    def _chosen(self, target: int | None, number: int | None) -> list[WorkerState] | None:
+        """Who goes; None if that is not ours to say."""
+        if target is None and number is None:
+            return None
+        answer = self._fresh(self._runs())
+        if answer is None or self._has_others(answer):
+            return None
+        if number is None:
+            number = len(self._scheduler.workers) - (target or 0)
+        return self._may_go(answer)[: max(0, number)]
+
+    def _may_go(self, answer: Answer) -> list[WorkerState]:
+        scheduler = self._scheduler
+        by_name = {self._roster.name(address): ws for address, ws in scheduler.workers.items()}
+        order = [by_name[name] for name in answer.advice.retire if name in by_name]
+        valid = [worker for worker in order if not worker.long_running and not worker.actors]
+        for plugin in list(scheduler.plugins.values()):
+            valid = plugin.valid_workers_downscaling(scheduler, valid)
+        return spared(scheduler, [worker for worker in order if worker in valid])
+
+    # --- facts -------------------------------------------------------------------------------
+
+    def _fresh(self, runs: Collection[Remaining]) -> Answer | None:
+        answer = self._answer
+        if answer is None or not runs:
+            return None
+        return answer if monotonic() - answer.at <= FRESH_SECONDS + self._refresh else None
+
+    def _is_crowded(self) -> bool:
+        workers = self._scheduler.workers.values()
+        limit = sum(worker.memory_limit for worker in workers)
+        return limit > 0 and sum(worker.nbytes for worker in workers) > CROWDED * limit
+
+    def _has_others(self, answer: Answer) -> bool:
+        """Is there anything to run that the answer knows nothing of?"""
+        scheduler, tasks = self._scheduler, answer.tasks
+        waiting = any(str(task.key) not in tasks for task in scheduler.queued)
+        waiting |= any(str(task.key) not in tasks for task in scheduler.unrunnable)
+        return waiting or any(
+            str(task.key) not in tasks
+            for worker in scheduler.workers.values()
+            for task in worker.processing
+        )
+
+    # --- thinking ----------------------------------------------------------------------------
+
+    def _think_again(self, runs: tuple[Remaining, ...], seconds: float) -> None:
+        """In a thread, if it is time to."""
+        if self._thinking or monotonic() < self._next:
+            return
+        workers = self._scheduler.workers.items()
+        held = {self._roster.name(address): float(ws.nbytes) for address, ws in workers}
+        self._thinking = True
+        think = partial(self._think, Question(runs, held, seconds))
+        threading.Thread(target=think, name="orchestrator-elastic", daemon=True).start()
+
+    def _think(self, question: Question) -> None:
+        began = monotonic()
+        advice: Recommendation | Exception | None
+        try:
+            advice = thought(question)
+        except Exception as error:
+            advice = error
+        learn = partial(self._learn, question, advice, monotonic() - began)
+        try:
+            self._loop.call_soon_threadsafe(learn)
+        except RuntimeError:
+            log.debug("the event loop closed while a cluster's size was thought about")
+
+    def _learn(
+        self, question: Question, advice: Recommendation | Exception | None, took: float
+    ) -> None:
+        self._thinking = False
+        self._next = monotonic() + max(self._refresh, 10.0 * took)
+        self._answer = None
+        if not self._replaced or advice is None:
+            return
+        if isinstance(advice, Exception):
+            self._fault("elastic", advice)
+            return
+        tasks = frozenset(name for run in question.runs for name in run.instance.graph.names)
+        self._answer = Answer(advice, tasks, monotonic())

@@ -1,0 +1,183 @@
+"""Following a plan at Dask's own points of decision: the exact way.
+
+Four methods are replaced on the live objects, for planned keys only:
+- `Scheduler.is_rootish`: a planned task is never queued for whoever is least busy;
+- `Scheduler.decide_worker_non_rootish`: it goes to its worker, if that one runs now, or to none as
+  long as it is held;
+- `WorkStealing.steal_time_ratio`: nobody steals it from there;
+- `Scheduler.send_all`: of tasks that are sent at once, the worker hears in the order of the plan.
+A decision is late: what a lost, paused or retiring worker should have run, Dask places. Whatever
+goes wrong in a replacement, the original answers: an error raised here would break the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from typing import TYPE_CHECKING, Any
+
+from distributed.metrics import monotonic
+
+from orchestrator_core.execute.dask.steer.compat import sends_messages
+from orchestrator_core.execute.dask.steer.ordering import in_order
+from orchestrator_core.execute.directives import Key
+from orchestrator_core.execute.follower import HELD, Follower
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, TaskState, WorkerState
+
+    from orchestrator_core.execute.dask.workers.roster import Roster
+
+Fault = Callable[[str, Exception], None]
+"""Told where one of our own hooks failed, and how; does not raise."""
+
+NOT_STEALABLE = (None, None)
+
+
+class Director:
+    """Answers for planned keys; everything else is the original's."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        roster: Roster,
+        follower: Follower,
+        fault: Fault,
+        held: Callable[[Key], None],
+        awaiting: Set[Key],
+    ) -> None:
+        """`held` is told when a task begins to be held; keys `awaiting` a plan get no worker."""
+        self._roster = roster
+        self._held, self._awaiting = held, awaiting
+        self._follower, self._stages = follower, follower.stages
+        self._fault = fault
+        self._scheduler = scheduler
+        self._stealing: Any = scheduler.extensions.get("stealing")
+        self._overrides: list[Override] = []
+
+    def install(self) -> None:
+        scheduler: Any = self._scheduler
+        self._overrides = [
+            TaskOverride(scheduler, "is_rootish", self._is_rootish),
+            TaskOverride(scheduler, "decide_worker_non_rootish", self._decide),
+        ]
+        if sends_messages(scheduler):
+            self._overrides.append(Override(scheduler, "send_all", self._send_all))
+        if self._stealing is not None:
+            self._overrides.append(
+                TaskOverride(self._stealing, "steal_time_ratio", self._steal_time_ratio)
+            )
+
+    def place(self, state: TaskState, worker: str) -> None:
+        """Nothing to do: the worker is looked up when the task is ready."""
+
+    def release(self, state: TaskState) -> None:
+        """Let others steal the task from the worker that it waits on."""
+        if self._stealing is not None and state.state == "processing":
+            self._stealing.recalculate_cost(state)
+
+    def forget(self, state: TaskState) -> None:
+        """Nothing is kept about a task."""
+
+    def uninstall(self) -> None:
+        for override in reversed(self._overrides):
+            override.remove()
+        self._overrides = []
+
+    def _is_rootish(self, original: Callable[..., bool], ts: TaskState) -> bool:
+        try:
+            if self._follower.planned_worker(ts.key, self._roster) is not None:
+                return False
+            if self._awaiting and ts.key in self._awaiting:
+                return False
+        except Exception as error:
+            self._fault("is_rootish", error)
+        return original(ts)
+
+    def _decide(
+        self, original: Callable[..., WorkerState | None], ts: TaskState
+    ) -> WorkerState | None:
+        try:
+            if ts.worker_restrictions or ts.host_restrictions or ts.resource_restrictions:
+                return self._give_way(original, ts)
+            known = self._stages.get(ts.key)
+            decision = self._follower.decide(ts.key, self._roster, monotonic())
+            # What Dask gets no worker for waits in its state "no-worker".
+            if decision is HELD:
+                if known is not HELD:
+                    self._held(ts.key)
+                return None
+            if decision is None and ts.key in self._awaiting:
+                return None
+            state = self._roster.running(decision) if isinstance(decision, str) else None
+            if state is not None:
+                return state
+        except Exception as error:
+            self._fault("decide_worker_non_rootish", error)
+        return original(ts)
+
+    def _give_way(
+        self, original: Callable[..., WorkerState | None], ts: TaskState
+    ) -> WorkerState | None:
+        """Somebody has restricted the task, as a shuffle does while it runs: it is not ours."""
+        self._follower.released((ts.key,), "it got restrictions")
+        return original(ts)
+
+    def _send_all(self, original: Callable[..., None], client_msgs: Any, worker_msgs: Any) -> None:
+        try:
+            for address, messages in worker_msgs.items():
+                if len(messages) > 1:
+                    worker_msgs[address] = in_order(messages)
+        except Exception as error:
+            self._fault("send_all", error)
+        original(client_msgs, worker_msgs)
+
+    def _steal_time_ratio(self, original: Callable[..., Any], ts: TaskState) -> Any:
+        try:
+            if self._follower.is_placed(ts.key):
+                return NOT_STEALABLE
+        except Exception as error:
+            self._fault("steal_time_ratio", error)
+        return original(ts)
+
+
+class Override:
+    """A method of one live object, replaced by ``answer(original, *arguments, **named)``."""
+
+    def __init__(self, owner: Any, name: str, answer: Callable[..., Any]) -> None:
+        self._owner, self._name = owner, name
+        self._before = vars(owner).get(name)
+        self._active = True
+        self._replacement = self._replace(getattr(owner, name), answer)
+        setattr(owner, name, self._replacement)
+
+    def _replace(
+        self, original: Callable[..., Any], answer: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        def replacement(*arguments: Any, **named: Any) -> Any:
+            if self._active:
+                return answer(original, *arguments, **named)
+            return original(*arguments, **named)
+
+        return replacement
+
+    def remove(self) -> None:
+        """Put back what was there; where somebody replaced us since, only step aside."""
+        self._active = False
+        if vars(self._owner).get(self._name) is not self._replacement:
+            return
+        if self._before is None:
+            delattr(self._owner, self._name)
+        else:
+            setattr(self._owner, self._name, self._before)
+
+
+class TaskOverride(Override):
+    """The same for a method of one argument `ts`, which is called for each task."""
+
+    def _replace(
+        self, original: Callable[..., Any], answer: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        def replacement(ts: TaskState) -> Any:
+            return answer(original, ts) if self._active else original(ts)
+
+        return replacement

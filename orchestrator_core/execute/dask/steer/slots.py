@@ -1,0 +1,92 @@
+"""From a plan, which speaks of names, to slots and holds, which speak of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from orchestrator_core.errors import InvalidSchedule
+from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
+from orchestrator_core.execute.directives import Hold, Key, Slot
+from orchestrator_core.plan.schedule import Schedule
+
+Row = tuple[Key | None, str, int, int, int]
+
+
+def slots_of(
+    schedule: Schedule,
+    snapshot: Snapshot,
+    workers: Container[str],
+    only: Container[Key] | None = None,
+) -> dict[Key, Slot]:
+    """The slots of the plannable tasks, ranked by start, then by position in the schedule.
+
+    Args:
+        only: keys to which the slots are limited; the others may be placed anywhere.
+
+    Raises:
+        InvalidSchedule: if it names a task or worker that does not exist, or a task twice; what
+            speaks of another graph cannot be followed.
+    """
+    rows = _rows(schedule, snapshot)
+    if only is not None:
+        rows = [row for row in rows if row[0] in only]
+    _check(rows, schedule, snapshot, workers)
+    plannable = snapshot.plannable
+    return {
+        key: Slot(worker, rank, mode)
+        for key, worker, rank, mode, _ in rows
+        if key in plannable  # never None, which `_check` has refused
+    }
+
+
+def _rows(schedule: Schedule, snapshot: Snapshot) -> list[Row]:
+    """Key, worker, rank, mode and task number, in order of the starts."""
+    order = np.lexsort((np.arange(len(schedule)), schedule.start))
+    keys = [snapshot.key_of.get(name) for name in schedule.task_names]
+    columns = (schedule.task, schedule.worker, schedule.mode)
+    tasks, places, modes = (column[order].tolist() for column in columns)
+    return [
+        (keys[task], schedule.worker_names[place], rank, mode, task)
+        for rank, (task, place, mode) in enumerate(zip(tasks, places, modes, strict=True))
+    ]
+
+
+def _check(
+    rows: Sequence[Row], schedule: Schedule, snapshot: Snapshot, workers: Container[str]
+) -> None:
+    unknown = {worker for _, worker, *_ in rows if worker not in workers}
+    seen: set[Key] = set()
+    for key, worker, _, _, task in rows:
+        name = schedule.task_names[task]
+        if key is None:
+            raise InvalidSchedule(
+                f"the schedule places {name!r}, which is not among the {len(snapshot)} tasks of "
+                "the graph",
+                rule="known task",
+                task=name,
+            )
+        if worker in unknown:
+            raise InvalidSchedule(
+                f"the schedule places {name!r} on {worker!r}, which is no worker of the cluster",
+                rule="known worker",
+                task=name,
+            )
+        if key in seen:
+            raise InvalidSchedule(f"the schedule places {name!r} twice", rule="once", task=name)
+        seen.add(key)
+
+
+def holds_of(holds: Mapping[str, Hold], snapshot: Snapshot) -> dict[Key, Hold]:
+    """The holds by key; what speaks of tasks that are not in the graph is left out."""
+
+    def keys(names: Iterable[Key]) -> frozenset[Key]:
+        found = (snapshot.key_of.get(str(name)) for name in names)
+        return frozenset(key for key in found if key is not None)
+
+    return {
+        snapshot.key_of[name]: Hold(keys(hold.sent), keys(hold.done), hold.patience)
+        for name, hold in holds.items()
+        if name in snapshot.key_of
+    }

@@ -1,0 +1,1 @@
+"""What people and machines see of the plugin: status, page, figures, reasons."""

@@ -1,0 +1,127 @@
+"""What clients may ask the plugin, as handlers of the scheduler's own server; plain data only."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from orchestrator_core.errors import InvalidInput
+from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun
+from orchestrator_core.execute.dask.watch.status import Status
+from orchestrator_core.execute.dask.watch.why import why
+from orchestrator_core.execute.dask.workers.roster import Roster
+from orchestrator_core.execute.directives import Key, Slot
+
+
+class Handlers:
+    """Puts the handlers on a scheduler, and takes them off again."""
+
+    def __init__(self, status: Status, remove: Callable[[float], Awaitable[bool]]) -> None:
+        self._session = status.session
+        self._status = status
+        self._remove = remove
+        self._handlers: Mapping[str, Callable[..., Any]] = {
+            "orchestrator_cluster": self.cluster,
+            "orchestrator_ready": self.ready,
+            "orchestrator_begin": self.begin,
+            "orchestrator_records": self.records,
+            "orchestrator_end": self.end,
+            "orchestrator_stop": self.stop,
+            "orchestrator_status": status.picture,
+            "orchestrator_gantt": self.gantt,
+            "orchestrator_why": self.why,
+        }
+
+    def install(self) -> None:
+        self._session.scheduler.handlers.update(self._handlers)
+
+    def uninstall(self) -> None:
+        handlers = self._session.scheduler.handlers
+        for name, handler in self._handlers.items():
+            if handlers.get(name) == handler:
+                del handlers[name]
+
+    def cluster(self) -> dict[str, Any]:
+        """The running workers as ``Cluster`` JSON ("" if none runs), and the mode."""
+        session = self._session
+        roster = session.roster if session.is_live else Roster(session.scheduler)
+        found = roster.cluster()
+        text = "" if found is None else found.to_json().decode()
+        return {"cluster": text, "mode": session.mode}
+
+    async def ready(self, timeout: float) -> bool:
+        """Can the advisor be asked? Waits at most `timeout` seconds for it."""
+        return self._session.is_live and await self._session.advisory.wait_ready(timeout)
+
+    def begin(
+        self,
+        run_id: str,
+        tasks: Sequence[Sequence[str]],
+        slots: Sequence[Sequence[Any]] = (),
+    ) -> dict[str, Any]:
+        """An epoch: `tasks` are (key, name, kind), `slots` (key, worker name, rank, mode) or none.
+
+        Answers with the run's start on the scheduler's clock (seconds since 1970) and the mode.
+
+        Raises:
+            InvalidInput: for rows of another form, or a slot without its task.
+        """
+        announced = [_task(row) for row in tasks]
+        planned = dict(_slot(row) for row in slots)
+        unknown = planned.keys() - {key for key, _, _ in announced}
+        if unknown:
+            raise InvalidInput(
+                f"slots for keys that were not announced: {sorted(map(str, unknown))}"
+            )
+        run = self._session.begin(run_id, announced, planned)
+        return {"started_at": run.started_at if run else 0.0, "mode": self._session.mode}
+
+    def records(self, run_id: str) -> list[dict[str, Any]]:
+        """The executions of announced tasks so far; none for a run that nobody announced."""
+        run = self._session.announcements.get(run_id)
+        return [] if run is None else list(_rows(run))
+
+    def end(self, run_id: str) -> None:
+        """Forget the run."""
+        self._session.announcements.end(run_id)
+
+    def gantt(
+        self, run_id: str | None = None, planned: int = 0, recorded: int = 0, version: int = 0
+    ) -> dict[str, Any]:
+        """`Status.gantt`; where there is no such run, ``missing`` says so."""
+        try:
+            return self._status.gantt(run_id, planned, recorded, version)
+        except InvalidInput as error:
+            # Raised, it would stand in the scheduler's log as if something were wrong there.
+            return {"missing": str(error)}
+
+    def why(self, key: str) -> dict[str, Any]:
+        """What `why` says about the task of that key."""
+        return why(self._status, key)
+
+    async def stop(self, timeout: float) -> bool:
+        """Take the plugin off the scheduler; were all runs written within `timeout` seconds?"""
+        return await self._remove(timeout)
+
+
+def _rows(run: AnnouncedRun) -> Iterable[dict[str, Any]]:
+    for key, record in run.records:
+        yield {
+            "key": key,
+            **asdict(record),
+            "started_at": run.started_at + record.start,
+            "ended_at": run.started_at + record.end,
+        }
+
+
+def _task(row: Sequence[Any]) -> tuple[Key, str, str]:
+    if len(row) != 3 or not all(isinstance(entry, str) for entry in row):
+        raise InvalidInput(f"a task is announced as [key, name, kind], found {row!r}")
+    return row[0], row[1], row[2]
+
+
+def _slot(row: Sequence[Any]) -> tuple[Key, Slot]:
+    if len(row) != 4 or not isinstance(row[1], str) or not isinstance(row[2], int):
+        raise InvalidInput(f"a slot is [key, worker name, rank, mode], found {row!r}")
+    return row[0], Slot(row[1], row[2], int(row[3]))

@@ -1,0 +1,138 @@
+"""What workers say about themselves; the scheduler asks them, nothing is left on them.
+
+The question is pickled by value, so that workers need not have this project installed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestrator_core.execute.dask.workers.shipped.processor import shortened
+from orchestrator_core.execute.dask.workers.shipped.telling import tell
+from orchestrator_core.execute.dask.workers.shipping import shipped
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, WorkerState
+
+GIBIBYTE = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A GPU: its name in short, and bytes of memory, 0 where not known."""
+
+    name: str
+    memory: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a worker says about itself; None or empty where it says nothing.
+
+    Attributes:
+        kind: workers of one kind are alike. speed: reference seconds done in a second, > 0.
+        price: cost of an hour, >= 0. These three its owner has declared.
+        processor: the model in short. accelerators: the GPUs that it may use.
+        round_seconds: processor time for a fixed loop, > 0.
+    """
+
+    kind: str | None = None
+    speed: float | None = None
+    price: float | None = None
+    processor: str = ""
+    accelerators: tuple[Accelerator, ...] = ()
+    round_seconds: float | None = None
+
+
+UNKNOWN = Description()
+
+
+async def ask(scheduler: Scheduler, addresses: list[str]) -> dict[str, Description]:
+    """What the workers at these addresses say, by address; the silent are left out."""
+    answers = await scheduler.broadcast(
+        msg={"op": "run", "function": shipped(tell)}, workers=addresses, on_error="ignore"
+    )
+    return {
+        address: understand(_opened(answer["result"]))
+        for address, answer in answers.items()
+        if isinstance(answer, Mapping) and answer.get("status") == "OK"
+    }
+
+
+def understand(said: object) -> Description:
+    """The description in a worker's answer; what makes no sense is ignored."""
+    if not isinstance(said, Mapping):
+        return UNKNOWN
+    kind, model = said.get("kind"), said.get("processor")
+    price = _number(said.get("price"))
+    return Description(
+        kind=str(kind) if kind else None,
+        speed=_positive(said.get("speed")),
+        price=price if price is not None and price >= 0 else None,
+        processor=shortened(model) if isinstance(model, str) else "",
+        accelerators=_accelerators(said.get("accelerators")),
+        round_seconds=_positive(said.get("round_seconds")),
+    )
+
+
+def kind_of(state: WorkerState, said: Description = UNKNOWN) -> str:
+    """What its owner calls it, or else a kind from what is known of its size and hardware.
+
+    Such as ``4t-16g``, or with more known ``8t-64g-GPU1-h100-80gb-hbm3-epyc-7763``. Measured speed
+    is no part of it: two workers of equal hardware could fall on both sides of a rounding.
+    """
+    if said.kind:
+        return said.kind
+    parts = [f"{state.nthreads}t"]
+    if state.memory_limit:
+        parts.append(f"{state.memory_limit / GIBIBYTE:.0f}g")
+    parts += [f"{name}{amount:g}" for name, amount in sorted(state.resources.items())]
+    parts += _counted(one.name for one in said.accelerators)
+    if said.processor:
+        parts.append(said.processor)
+    return "-".join(parts)
+
+
+def _counted(names: Iterable[str]) -> list[str]:
+    """``h100`` for one, ``2xh100`` for two."""
+    counts = Counter(name for name in names if name)
+    return [f"{n}x{name}" if n > 1 else name for name, n in sorted(counts.items())]
+
+
+def _accelerators(said: object) -> tuple[Accelerator, ...]:
+    if not isinstance(said, list | tuple):
+        return ()
+    return tuple(
+        Accelerator(
+            name=shortened(str(one.get("name", ""))).removeprefix("nvidia-"),
+            memory=int(_positive(one.get("memory")) or 0),
+        )
+        for one in said
+        if isinstance(one, Mapping)
+    )
+
+
+def _opened(result: object) -> object:
+    """What a worker sent; the scheduler's own connections leave results packed."""
+    from distributed.protocol.serialize import Serialized, deserialize
+
+    if isinstance(result, Serialized):
+        return deserialize(result.header, result.frames)  # type: ignore[no-untyped-call]
+    return result
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _positive(value: object) -> float | None:
+    number = _number(value)
+    return number if number is not None and number > 0 else None

@@ -1,0 +1,1 @@
+"""What is done for a plan beside placing its tasks: held back, sent ahead, admitted by memory."""

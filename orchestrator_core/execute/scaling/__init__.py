@@ -1,0 +1,1 @@
+"""How many workers the rest of a run is worth."""
