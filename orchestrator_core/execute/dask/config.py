@@ -36,6 +36,7 @@ class Options:
     Attributes:
         mode: one of `MODES`. store: a database URL or a file.
         min_tasks: smaller graphs are left to Dask.
+        max_tasks: larger graphs are left to Dask, too.
         min_gain: part of the default policy's makespan that a plan must save, in [0, 1).
         plan_wait: seconds that a graph's tasks wait for their plan.
         hung_after: seconds without a heartbeat after which a worker that a plan waits for is taken
@@ -49,12 +50,15 @@ class Options:
     min_gain: float | None = None
     plan_wait: float | None = None
     hung_after: float | None = None
+    max_tasks: int | None = None
     objective: str | None = None
 
     def __post_init__(self) -> None:
         check_mode(self.mode, "mode")
         if self.min_tasks is not None and self.min_tasks < 1:
             raise InvalidInput(f"min_tasks must be >= 1, found {self.min_tasks!r}")
+        if self.max_tasks is not None and self.max_tasks < 1:
+            raise InvalidInput(f"max_tasks must be >= 1, found {self.max_tasks!r}")
         if self.min_gain is not None and not 0 <= self.min_gain < 1:
             raise InvalidInput(f"min_gain must be in [0, 1), found {self.min_gain!r}")
         if self.plan_wait is not None and self.plan_wait < 0:
@@ -83,6 +87,7 @@ def resolve(options: Options) -> Options:
         mode=_mode(options.mode),
         store=options.store if options.store is not None else _get("store"),
         min_tasks=int(_get("min-tasks") if options.min_tasks is None else options.min_tasks),
+        max_tasks=int(_get("max-tasks") if options.max_tasks is None else options.max_tasks),
         min_gain=float(_get("min-gain") if options.min_gain is None else options.min_gain),
         plan_wait=float(
             parse_timedelta(_get("plan-wait") if options.plan_wait is None else options.plan_wait)

@@ -44,7 +44,7 @@ class OrchestratorPlugin(SchedulerPlugin):
         store: a database URL or a file for schedules and runs; None for the configured one.
         mode: "auto", "director", "restrict", "observe" or "off". The environment variable
             ORCHESTRATOR_MODE of the scheduler's process beats it, and so does a configured "off".
-        min_tasks: smaller graphs are left to Dask.
+        min_tasks, max_tasks: smaller and larger graphs are left to Dask.
         min_gain: part of the makespan of Dask's own policy that a plan must save.
         plan_wait: seconds that a graph's tasks wait for their plan; a later one is still applied
             to those that have not started.
@@ -67,13 +67,23 @@ class OrchestratorPlugin(SchedulerPlugin):
         *,
         mode: str = "auto",
         min_tasks: int | None = None,
+        max_tasks: int | None = None,
         min_gain: float | None = None,
         plan_wait: float | None = None,
         hung_after: float | None = None,
         objective: str | None = None,
         advisor: Advisor | None = None,
     ) -> None:
-        self.options = Options(mode, store, min_tasks, min_gain, plan_wait, hung_after, objective)
+        self.options = Options(
+            mode=mode,
+            store=store,
+            min_tasks=min_tasks,
+            max_tasks=max_tasks,
+            min_gain=min_gain,
+            plan_wait=plan_wait,
+            hung_after=hung_after,
+            objective=objective,
+        )
         self.advisor = advisor
         self.session: Session | None = None
         self._undo: list[Callable[[], None]] = []

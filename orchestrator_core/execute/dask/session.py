@@ -173,7 +173,7 @@ class Session:
         self.last_run = run
         self.counters.graph_ended(run.advice.plan if run.advice else None, run.adopted)
         self.recorder.unwatch(run.snapshot.keys, run)
-        if run.ended:
+        if run.ended and run.is_worth_keeping:
             self.advisory.record(lambda: run.record(signatures))
 
     # --- announced runs ----------------------------------------------------------------------

@@ -48,7 +48,9 @@ def register(client: Any, mode: str, store: Path, plan_wait: float | None) -> No
 
     advisor = TrivialAdvisor() if mode == "director" else None
     client.register_plugin(
-        OrchestratorPlugin(str(store), mode=mode, advisor=advisor, plan_wait=plan_wait)
+        OrchestratorPlugin(
+            str(store), mode=mode, advisor=advisor, plan_wait=plan_wait, max_tasks=10**9
+        )
     )
     wait_ready(client)
 

@@ -6,10 +6,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.engine.retime import retime
 from orchestrator_core.plan.schedule import Assignment, Schedule
 
 Rule = Callable[[TaskGraph, Cluster], dict[str, str]]
@@ -103,3 +108,44 @@ class NonsenseAdvisor(FixedAdvisor):
         task = "no such task" if self.kind == "task" else graph.names[0]
         worker = "no such worker" if self.kind == "worker" else cluster.names[0]
         return Schedule([Assignment(task, worker, 0.0, 1.0)] * (2 if self.kind == "twice" else 1))
+
+
+class PricedAdvisor(FixedAdvisor):
+    """Plans by a rule, and says what it believes each task to take."""
+
+    def __init__(self, rule: Rule, seconds: float = 0.01, **advice: Any) -> None:
+        super().__init__(rule)
+        self.seconds, self.advice = seconds, advice
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        self.asked.append((graph, cluster, flow))
+        instance = Instance(graph, cluster, np.full((len(graph), len(cluster)), self.seconds))
+        places = self.rule(graph, cluster)
+        independent = not len(graph.producer)
+        order = np.argsort(graph.names) if independent else graph.topological
+        rows = [
+            Assignment(graph.names[i], places[graph.names[i]], float(at), at + 1.0)
+            for at, i in enumerate(order)
+        ]
+        schedule = retime(instance, Schedule(rows))
+        plan = PlanRecord(
+            schedule=schedule,
+            predicted=schedule.makespan,
+            lower_bound=0.0,
+            bound_method="none",
+            planner="fixed",
+            cache="miss",
+            adopted=True,
+            reason="told so",
+        )
+        return Advice(plan, "told so", instance=instance, **self.advice)
+
+
+def all_on_first(graph: TaskGraph, cluster: Cluster) -> dict[str, str]:
+    return dict.fromkeys(graph.names, cluster.names[0])
+
+
+def plugin_of(advisor: FixedAdvisor, **options: Any) -> OrchestratorPlugin:
+    """A director that waits for the plan of every graph, however small."""
+    usual = {"mode": "director", "min_tasks": 1, "plan_wait": 5.0}
+    return OrchestratorPlugin(advisor=advisor, **(usual | options))

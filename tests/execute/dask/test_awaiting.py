@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from distributed import Client, Scheduler, Worker
 
-from tests.execute.dask.advisors import HangingAdvisor
+from tests.execute.dask.advisors import HangingAdvisor, plugin_of
 from tests.execute.dask.graphs import add, cluster_test, layers, result, start, stop, until
-from tests.execute.dask.test_control import plugin_of
 
 
 @cluster_test()

@@ -10,17 +10,14 @@ from distributed import Client, Event, Scheduler, Worker
 from distributed.core import Status
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.advice import Advice
-from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.directives import Hold
-from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.engine.retime import retime
 from orchestrator_core.plan.repair import replan
 from orchestrator_core.plan.schedule import Assignment, Schedule
-from tests.execute.dask.advisors import FixedAdvisor, Rule
+from tests.execute.dask.advisors import PricedAdvisor, all_on_first, plugin_of
 from tests.execute.dask.graphs import add, cluster_test, start, stop, until, wait_for
 
 NO_MEMORY: dict[str, Any] = {
@@ -35,47 +32,6 @@ def loaded() -> None:
     instance = Instance.from_arrays(np.ones((2, 2)), [(0, 1, 1.0)])
     schedule = retime(instance, Schedule([Assignment(f"t{i}", "w0", i, i + 1.0) for i in (0, 1)]))
     replan(instance, schedule, 0.5)
-
-
-class PricedAdvisor(FixedAdvisor):
-    """Plans by a rule, and says what it believes each task to take."""
-
-    def __init__(self, rule: Rule, seconds: float = 0.01, **advice: Any) -> None:
-        super().__init__(rule)
-        self.seconds, self.advice = seconds, advice
-
-    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
-        self.asked.append((graph, cluster, flow))
-        instance = Instance(graph, cluster, np.full((len(graph), len(cluster)), self.seconds))
-        places = self.rule(graph, cluster)
-        independent = not len(graph.producer)
-        order = np.argsort(graph.names) if independent else graph.topological
-        rows = [
-            Assignment(graph.names[i], places[graph.names[i]], float(at), at + 1.0)
-            for at, i in enumerate(order)
-        ]
-        schedule = retime(instance, Schedule(rows))
-        plan = PlanRecord(
-            schedule=schedule,
-            predicted=schedule.makespan,
-            lower_bound=0.0,
-            bound_method="none",
-            planner="fixed",
-            cache="miss",
-            adopted=True,
-            reason="told so",
-        )
-        return Advice(plan, "told so", instance=instance, **self.advice)
-
-
-def all_on_first(graph: TaskGraph, cluster: Cluster) -> dict[str, str]:
-    return dict.fromkeys(graph.names, cluster.names[0])
-
-
-def plugin_of(advisor: FixedAdvisor, **options: Any) -> OrchestratorPlugin:
-    """A director that waits for the plan of every graph, however small."""
-    usual = {"mode": "director", "min_tasks": 1, "plan_wait": 5.0}
-    return OrchestratorPlugin(advisor=advisor, **(usual | options))
 
 
 def blocked_first(number: int, event: str) -> dict[str, Any]:
@@ -157,7 +113,7 @@ async def test_a_held_task_waits_for_the_one_that_it_would_overtake(
     session = await start(s, plugin)
     graph = {"gate": (wait_for, "open"), "critical": (add, "gate"), "filler": (add,)}
     futures = c.get(graph, ["critical", "filler"], sync=False)
-    await until(lambda: session.steering.state("filler") == "no-worker")
+    await until(lambda: "filler" in session.steering.follower.held)
     assert list(session.steering.follower.held) == ["filler"]
     assert session.steering.follower.check() == ()
     await Event("open").set()
@@ -194,7 +150,7 @@ async def test_nothing_stays_held_when_we_leave(
     session = await start(s, plugin)
     graph = {"gate": (wait_for, "open"), "critical": (add, "gate"), "filler": (add,)}
     critical, filler = c.get(graph, ["critical", "filler"], sync=False)
-    await until(lambda: session.steering.state("filler") == "no-worker")
+    await until(lambda: "filler" in session.steering.follower.held)
     if how == "remove":
         s.remove_plugin(plugin.name)
     elif how == "fault":
@@ -203,8 +159,11 @@ async def test_nothing_stays_held_when_we_leave(
     else:
         planned = advisor.asked[0][1].names[1]
         await s.remove_worker(session.roster._addresses[planned], stimulus_id="test", close=False)
-    assert await c.gather(filler) == 1
+    await until(lambda: session.steering.state("filler") in ("processing", "memory"))
+    assert session.steering.state("critical") == "waiting", "for which it was held"
+    assert not session.steering.follower.held
     await Event("open").set()
+    assert await c.gather(filler) == 1
     assert await c.gather(critical) == 2
 
 

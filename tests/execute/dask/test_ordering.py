@@ -5,9 +5,8 @@ from __future__ import annotations
 from distributed import Client, Scheduler, Worker
 
 from orchestrator_core.execute.dask.steer.ordering import in_order
-from tests.execute.dask.advisors import FixedAdvisor
+from tests.execute.dask.advisors import FixedAdvisor, plugin_of
 from tests.execute.dask.graphs import add, cluster_test, start, stop
-from tests.execute.dask.test_control import plugin_of
 
 
 def compute(key: str, *priority: int) -> dict[str, object]:

@@ -238,3 +238,38 @@ def test_a_graph_keeps_a_bounded_number_of_records() -> None:
     run.close("cancelled")
     assert done == [run], "an end is told once"
     assert run.record(lambda _: ("", "")).status == "ok"
+
+
+@cluster_test()
+async def test_many_tasks_that_take_no_time_are_not_kept(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """Recording 20,000 of them takes longer than running them, and nobody can make them faster."""
+    advisor = FixedAdvisor()
+    plugin = OrchestratorPlugin(mode="observe", advisor=advisor)
+    await start(s, plugin)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "MANY", 18)
+        graph, keys = layers(tag="many")
+        await c.gather(c.get(graph, keys, sync=False))
+        graph, keys = layers(width=5, tag="few")
+        await c.gather(c.get(graph, keys, sync=False))
+        patch.setattr(runs, "TRIVIAL", 0.0)
+        graph, keys = layers(tag="long")
+        await c.gather(c.get(graph, keys, sync=False))
+    await stop(s, plugin)
+    assert [run.flow for run in advisor.runs] == ["few", "long"]
+
+
+@cluster_test()
+async def test_a_graph_that_is_too_large_is_not_asked_about(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = FixedAdvisor()
+    plugin = OrchestratorPlugin(mode="director", advisor=advisor, max_tasks=17)
+    await start(s, plugin)
+    graph, keys = layers()
+    assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    await stop(s, plugin)
+    assert advisor.asked == []
+    assert advisor.runs[0].reason == "left to Dask: 18 tasks; at most 17 are planned"

@@ -17,6 +17,11 @@ RECORDS_PER_TASK = 4
 """A graph keeps at most this many records times its tasks, however often Dask repeats them."""
 
 
+MANY, TRIVIAL = 2_000, 0.005
+"""A graph of at least so many tasks that take less than so many seconds in the mean is not kept: no
+plan can make it faster, and to keep it would cost more than to run it."""
+
+
 class GraphRun:
     """A ledger of one graph's tasks; `done` is called once, when the last has come to its end."""
 
@@ -52,6 +57,12 @@ class GraphRun:
     def ended(self) -> Sequence[Ended]:
         """The executions so far, in order of their end; only grows."""
         return self._ended
+
+    @property
+    def is_worth_keeping(self) -> bool:
+        """Is there anything to be learned from it?"""
+        seconds = sum([ended[4] - ended[3] for ended in self._ended])
+        return len(self._ended) < MANY or seconds >= TRIVIAL * len(self._ended)
 
     def records(self, first: int = 0, limit: int | None = None) -> list[tuple[Key, TaskRecord]]:
         """At most `limit` of the executions, beginning with number `first`, each with its key."""

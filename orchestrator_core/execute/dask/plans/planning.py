@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
@@ -53,6 +54,9 @@ class Planning:
             run.decline("only observing")
         elif run.snapshot.n_plannable < least:
             run.decline(f"fewer than {least} tasks may be placed")
+        elif len(run.snapshot) > (self._options.max_tasks or math.inf):
+            n, most = len(run.snapshot), self._options.max_tasks
+            run.decline(f"left to Dask: {n} tasks; at most {most} are planned")
         else:
             self._ask(run)
 
