@@ -96,6 +96,7 @@ def judge(
     min_gain: float,
     measures: Measures | None = None,
     lessons: Lessons = NO_LESSONS,
+    chances: int = SEEDS,
 ) -> Verdict:
     """Let the schedule race against Dask's own policy.
 
@@ -105,12 +106,13 @@ def judge(
         min_gain: part of the default's time that the plan must save in each race, >= 0.
         measures: what is done beside placing; None lets them be chosen here.
         lessons: what earlier runs really took, beside their simulations.
+        chances: most runs of Dask's own policy in each race; fewer take less time.
     """
     alike = are_alike(expected)
     if measures is None:
         measures = NONE if alike else choose_measures(expected, pessimistic, schedule)
     track = _Track(expected, schedule, measures)
-    chances = _chances(expected, schedule)
+    chances = min(chances, _chances(expected, schedule))
     drawn = draws(expected, pessimistic, chances)
     races = (
         track.race([expected.seconds] * chances),

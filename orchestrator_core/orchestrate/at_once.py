@@ -16,7 +16,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.measures.measures import NONE
 from orchestrator_core.execute.record import PlanRecord
-from orchestrator_core.orchestrate.adopt import judge
+from orchestrator_core.orchestrate.adopt import Verdict, judge
 from orchestrator_core.orchestrate.expect import steadier, with_measures
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.forecast import Forecast
@@ -33,6 +33,16 @@ from orchestrator_core.store.base import ScheduleKey
 LIVELY, STEADY = 0.05, 0.15
 """Part of the remaining time that a change of the plan must save; and where it saves memory, which
 no repair looks at."""
+
+
+CHANCES = 3
+"""Runs of Dask's own policy that are simulated in each race: others wait for the answer."""
+
+MUCH, COSTS = 0.3, 0.03
+"""Part of the bytes that Dask would hold which a plan must save to be followed for that alone, and
+part of Dask's time that it may cost."""
+
+FRUGAL = "planned: it saves memory, and takes about as long as Dask's own order"
 
 
 class Schedules(Protocol):
@@ -73,10 +83,13 @@ class AtOnce:
         key = Keys.of(instance.graph, instance.cluster).priced(instance, MAKESPAN)
         known = self._refinements.find(key, instance)
         if known is not None:
-            return answer(instance, pessimistic, known, "hit", min_gain, lessons, begun)
-        result, cache = self._schedule(instance, flow, objective=MAKESPAN)
-        plain = unrefined(result)
-        advice = answer(instance, pessimistic, plain, cache, min_gain, lessons, begun)
+            advice = answer(instance, pessimistic, known, "hit", min_gain, lessons, begun)
+            if self._refinements.is_current(key, instance):
+                return advice
+        else:
+            result, cache = self._schedule(instance, flow, objective=MAKESPAN)
+            plain = unrefined(result)
+            advice = answer(instance, pessimistic, plain, cache, min_gain, lessons, begun)
 
         def refine() -> Advice:
             began = time.perf_counter()
@@ -95,7 +108,7 @@ class AtOnce:
             return self._schedule(instance, flow, budget=limits, objective=MAKESPAN)[0]
 
         found = refined(instance, pessimistic, search)
-        self._refinements.keep(key, found)
+        self._refinements.keep(key, instance, found)
         return found
 
 
@@ -110,9 +123,13 @@ def answer(
 ) -> Advice:
     """What to do with the plan; `begun` is `time.perf_counter` when planning began."""
     result, measures = found.result, found.measures
-    verdict = judge(instance, pessimistic, result.schedule, min_gain, measures, lessons)
+    verdict = judge(
+        instance, pessimistic, result.schedule, min_gain, measures, lessons, chances=CHANCES
+    )
     proven = lower_bound(instance)
-    reason = found.remark + verdict.reason
+    frugal = not verdict.adopt and is_frugal(found, verdict)
+    adopted = verdict.adopt or frugal
+    reason = found.remark + (FRUGAL if frugal else verdict.reason)
     record = PlanRecord(
         schedule=result.schedule,
         predicted=verdict.drawn.planned,
@@ -120,19 +137,26 @@ def answer(
         bound_method=proven.method,
         planner=result.planner,
         cache=cache,
-        adopted=verdict.adopt,
+        adopted=adopted,
         reason=reason,
-        default_predicted=verdict.default_predicted,
+        # Without a gain in time there is nothing to hold the forecast against.
+        default_predicted=None if frugal else verdict.default_predicted,
         planning_seconds=time.perf_counter() - begun,
     )
     return Advice(
         record,
         reason,
         instance=instance,
-        holds=verdict.holds,
-        prefetch=verdict.prefetch,
+        holds=measures.holds if adopted else {},
+        prefetch=measures.prefetch and adopted,
         worth=found.worth,
     )
+
+
+def is_frugal(found: Refinement, verdict: Verdict) -> bool:
+    """Does the plan save so many bytes that it need not save time, too?"""
+    races = (verdict.expected, verdict.drawn)
+    return found.saves >= MUCH and all(race.planned <= (1 + COSTS) * race.default for race in races)
 
 
 def refined(
@@ -145,9 +169,9 @@ def refined(
     """
     result = steadier(instance, pessimistic, search())
     forecast = Forecast(instance, pessimistic, result, result.makespan, "miss")
-    saving, measures, remark = thrifty(forecast)
-    if measures is not None:
-        return Refinement(saving.result, measures, STEADY, remark)
+    thrift = thrifty(forecast)
+    if thrift is not None:
+        return Refinement(thrift.result, thrift.measures, STEADY, thrift.saves, thrift.remark)
     measures, _ = with_measures(instance, pessimistic, result.schedule)
     return Refinement(result, measures, LIVELY)
 

@@ -63,13 +63,13 @@ class Experience:
 
     def of(self, graph_signature: str, cluster: Cluster) -> Lessons:
         """What is known; nothing, if there is nothing."""
-        return self._lessons.get((graph_signature, _crowd(cluster)), Lessons())
+        return self._lessons.get((graph_signature, crowd_of(cluster)), Lessons())
 
     def learn(self, run: RunRecord) -> None:
         """A run came to its end."""
         if run.status != "ok" or run.seconds <= 0:
             return
-        key = (run.graph_signature, _crowd(run.cluster))
+        key = (run.graph_signature, crowd_of(run.cluster))
         lessons = self._lessons.setdefault(key, Lessons())
         self._lessons.move_to_end(key)
         if len(self._lessons) > GRAPHS:
@@ -82,7 +82,7 @@ class Experience:
             lessons.drift = _within(lessons.drift + STEP * off)
 
 
-def _crowd(cluster: Cluster) -> Crowd:
+def crowd_of(cluster: Cluster) -> Crowd:
     """The workers without names and links, of which more is learned from run to run."""
     return tuple(sorted((w.kind, w.threads, w.memory, w.speed) for w in cluster.workers))
 

@@ -86,10 +86,10 @@ def test_a_faster_one_among_them_is_planned_for(store: MemoryStore, hasty: bool)
     assert advice.instance is not None
     kinds = {worker.name: worker.kind for worker in advice.instance.cluster.workers}
     assert kinds == {"0": f"{KIND}~x4", "1": KIND, "2": KIND, "3": KIND}
-    work = Counter[str]()
+    busy = Counter[str]()
     for row in advice.plan.schedule.assignments:
-        work[row.worker] += 1
-    assert work["0"] > max(work[name] for name in "123")
+        busy[row.worker] += row.end - row.start
+    assert 4 * busy["0"] > 2 * max(busy[name] for name in "123"), "it does more of the work"
     assert advice.plan.schedule.makespan < 0.9 * advice.plan.default_predicted
 
 
