@@ -21,14 +21,14 @@ from orchestrator_core.orchestrate.expect import steadier, with_measures
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.refinements import Refinement, Refinements
 from orchestrator_core.orchestrate.share import share_of
-from orchestrator_core.orchestrate.thrifty import thrifty
+from orchestrator_core.orchestrate.thrifty import is_small, saving, thrifty
 from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
-from orchestrator_core.store.base import ScheduleKey
 
 LIVELY, STEADY = 0.05, 0.15
 """Part of the remaining time that a change of the plan must save; and where it saves memory, which
@@ -43,6 +43,16 @@ MUCH, COSTS = 0.3, 0.03
 part of Dask's time that it may cost."""
 
 FRUGAL = "planned: it saves memory, and takes about as long as Dask's own order"
+
+
+MORE, LARGE_GAIN = 0.25, 0.2
+"""A plan that holds this part more bytes than Dask alone is followed only if it saves this part of
+the time."""
+
+HUNGRY = "left to Dask: the plan would hold far more bytes at once, and end hardly sooner"
+
+THRIFTY = "makespan, few bytes"
+"""Under what name plans that save memory are stored; no objective can have it."""
 
 
 class Schedules(Protocol):
@@ -61,8 +71,8 @@ class Schedules(Protocol):
 class AtOnce:
     """Advice at once, and what was found later about graphs that are asked about again."""
 
-    def __init__(self, schedule: Schedules) -> None:
-        self._schedule = schedule
+    def __init__(self, schedule: Schedules, memory: Memory) -> None:
+        self._schedule, self._memory = schedule, memory
         self._refinements = Refinements()
 
     def advice(
@@ -80,8 +90,9 @@ class AtOnce:
             pessimistic: `instance` with durations that are rarely exceeded.
             min_gain, lessons, begun: as in `answer`.
         """
-        key = Keys.of(instance.graph, instance.cluster).priced(instance, MAKESPAN)
-        known = self._refinements.find(key, instance)
+        keys = Keys.of(instance.graph, instance.cluster)
+        key = keys.priced(instance, MAKESPAN)
+        known = self._refinements.find(key, instance) or self._recalled(instance, keys)
         if known is not None:
             advice = answer(instance, pessimistic, known, "hit", min_gain, lessons, begun)
             if self._refinements.is_current(key, instance):
@@ -93,23 +104,37 @@ class AtOnce:
 
         def refine() -> Advice:
             began = time.perf_counter()
-            found = self._refined(instance, pessimistic, key, flow)
+            found = self._refined(instance, pessimistic, keys, flow)
             return answer(instance, pessimistic, found, "miss", min_gain, lessons, began)
 
         return replace(advice, refine=refine)
 
     def _refined(
-        self, instance: Instance, pessimistic: Instance, key: ScheduleKey, flow: str
+        self, instance: Instance, pessimistic: Instance, keys: Keys, flow: str
     ) -> Refinement:
         """Found while the first plan is followed; remembered for the next time."""
+        from orchestrator_core.orchestrate.schedules import keep
+
         limits = share_of(instance)
 
         def search() -> PlanResult:
             return self._schedule(instance, flow, budget=limits, objective=MAKESPAN)[0]
 
         found = refined(instance, pessimistic, search)
-        self._refinements.keep(key, instance, found)
+        self._refinements.keep(keys.priced(instance, MAKESPAN), instance, found)
+        if found.saves >= MUCH:
+            keep(self._memory, instance, found.result, keys, flow, under=THRIFTY)
         return found
+
+    def _recalled(self, instance: Instance, keys: Keys) -> Refinement | None:
+        """The plan of an earlier process that saves memory, if there is one; without its holds."""
+        from orchestrator_core.orchestrate.schedules import recall
+
+        result = recall(self._memory, instance, keys, MAKESPAN, under=THRIFTY)
+        saves = 0.0 if result is None else saving(instance, result.schedule)
+        if result is None or saves < MUCH:
+            return None
+        return Refinement(result, NONE, STEADY, saves, f"{saves:.0%} fewer bytes are held; ")
 
 
 def answer(
@@ -128,8 +153,9 @@ def answer(
     )
     proven = lower_bound(instance)
     frugal = not verdict.adopt and is_frugal(found, verdict)
-    adopted = verdict.adopt or frugal
-    reason = found.remark + (FRUGAL if frugal else verdict.reason)
+    hungry = verdict.adopt and not found.saves and is_hungry(instance, result, verdict)
+    adopted = (verdict.adopt or frugal) and not hungry
+    reason = found.remark + (FRUGAL if frugal else HUNGRY if hungry else verdict.reason)
     record = PlanRecord(
         schedule=result.schedule,
         predicted=verdict.drawn.planned,
@@ -157,6 +183,13 @@ def is_frugal(found: Refinement, verdict: Verdict) -> bool:
     """Does the plan save so many bytes that it need not save time, too?"""
     races = (verdict.expected, verdict.drawn)
     return found.saves >= MUCH and all(race.planned <= (1 + COSTS) * race.default for race in races)
+
+
+def is_hungry(instance: Instance, result: PlanResult, verdict: Verdict) -> bool:
+    """Does the plan hold far more bytes than Dask alone would, for a small gain in time?"""
+    if verdict.expected.gain >= LARGE_GAIN or is_small(instance, result.schedule):
+        return False
+    return saving(instance, result.schedule) < -MORE
 
 
 def refined(

@@ -167,7 +167,7 @@ class Orchestrator(Forecaster):
             return Advice(None, ALIKE)
         from orchestrator_core.orchestrate.at_once import AtOnce
 
-        self._quick = self._quick or AtOnce(self.schedule)
+        self._quick = self._quick or AtOnce(self.schedule, self._memory)
         pessimistic = self.price(graph, cluster, PESSIMISTIC)
         return self._quick.advice(instance, pessimistic, flow, self.min_gain, lessons, begun)
 

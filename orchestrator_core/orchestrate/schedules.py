@@ -61,15 +61,20 @@ def _asked(objective: Objective, budget: Budget) -> Sequence[str] | None:
 
 
 def recall(
-    memory: Memory, instance: Instance, keys: Keys, objective: Objective = MAKESPAN
+    memory: Memory,
+    instance: Instance,
+    keys: Keys,
+    objective: Objective = MAKESPAN,
+    under: str | None = None,
 ) -> PlanResult | None:
-    """The stored schedule for `instance`, if there is one that still holds.
+    """The stored schedule for `instance`, if there is one that still holds; see `keep`.
 
     Under the very prices that it was made for it is taken as it is, with its bound; under others
     its places and order are kept, and times and bound are made anew.
     """
     begun = time.perf_counter()
-    stored = memory.find(keys.priced(instance, objective))
+    key = keys.priced(instance, objective)
+    stored = memory.find(key if under is None else replace(key, objective=under))
     if stored is None:
         return None
     same = stored.prices == keys.prices(instance)
@@ -107,16 +112,24 @@ def _fitted(stored: StoredSchedule, instance: Instance, keys: Keys, same: bool) 
     return schedule
 
 
-def keep(memory: Memory, instance: Instance, result: PlanResult, keys: Keys, flow: str) -> None:
-    """Store a schedule, in the background.
+def keep(
+    memory: Memory,
+    instance: Instance,
+    result: PlanResult,
+    keys: Keys,
+    flow: str,
+    under: str | None = None,
+) -> None:
+    """Store a schedule, in the background; `under` another name than that of its objective.
 
     Of two under one key the better one stays: the value of the first criterion stands for the
     makespan where another objective is asked for.
     """
     now = time.time()
+    key = keys.priced(instance, Objective.of(result.objective))
     memory.keep(
         StoredSchedule(
-            key=keys.priced(instance, Objective.of(result.objective)),
+            key=key if under is None else replace(key, objective=under),
             prices=keys.prices(instance),
             schedule=to_canonical(
                 result.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from orchestrator_core.execute.measures.admission import Admission, admission
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.measures.admission import LEAST_PEAK, Admission, admission
 from orchestrator_core.execute.measures.measures import Measures
+from orchestrator_core.execute.simulate import simulate_default, simulate_placed
+from orchestrator_core.execute.simulate.footprint import footprint
 from orchestrator_core.orchestrate.dates import has_deadlines
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.plan.result import PlanResult
+from orchestrator_core.plan.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,20 @@ def thrifty(forecast: Forecast) -> Thrift | None:
     result = replace(forecast.result, schedule=found.schedule, values=(found.schedule.makespan,))
     saves = 1.0 - found.peak / found.plain_peak if found.plain_peak > 0 else 0.0
     return Thrift(result, measures, saves, _remark(found))
+
+
+def saving(instance: Instance, schedule: Schedule) -> float:
+    """Part of the bytes that Dask alone would hold at once and the schedule does not; < 0 where it
+    holds more. By simulation of both."""
+    plain = footprint(instance, simulate_default(instance)).peak
+    ours = footprint(instance, simulate_placed(instance, schedule)).peak
+    return 1.0 - ours / plain if plain > 0 else 0.0
+
+
+def is_small(instance: Instance, schedule: Schedule) -> bool:
+    """Does it hold so few bytes that nobody need think about them?"""
+    taken = footprint(instance, schedule)
+    return taken.fits and taken.peak < LEAST_PEAK
 
 
 def _remark(found: Admission) -> str:
