@@ -29,8 +29,8 @@ class Advice:
         holds: by task name: what waits for others although it could be sent.
         prefetch: are outputs to be sent ahead to where they will be needed?
         worth: part of the remaining time that a change of the plan during the run must save.
-        refine: finds better advice on the same graph; takes longer, so it is called while this one
-            is followed already, in any thread; None if there is nothing to be found.
+        refine: finds better advice on the same graph, for the next time; takes longer, so it is
+            called when the run is over, in any thread; None if there is nothing to be found.
     """
 
     plan: PlanRecord | None

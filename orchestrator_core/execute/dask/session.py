@@ -170,6 +170,7 @@ class Session:
     def _finish(self, run: GraphRun) -> None:
         self._runs.pop(run, None)
         self.control.end(run)
+        self.planning.ended(run)
         self.last_run = run
         self.counters.graph_ended(run.advice.plan if run.advice else None, run.adopted)
         self.recorder.unwatch(run.snapshot.keys, run)

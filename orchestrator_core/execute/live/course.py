@@ -69,11 +69,8 @@ class Course:
         tasks = schedule.task.tolist()
         self.rank = {schedule.task_names[tasks[i]]: rank for rank, i in enumerate(order)}
 
-    def correct(self, sight: Sight, budget: Budget | None = None, must: bool = False) -> Correction:
+    def correct(self, sight: Sight, budget: Budget | None = None) -> Correction:
         """The plan mended for what is seen; with a budget it is also searched for a better one.
-
-        Args:
-            must: it is to be followed whatever it saves, since it is not in force yet.
 
         Raises:
             OrchestratorError: if no repair is possible.
@@ -88,12 +85,7 @@ class Course:
             wanted=self.wanted,
             forgets=True,
         )
-        return self._judged(found, sight, rest, must)
-
-    def prefer(self, other: Course, sight: Sight) -> Correction | None:
-        """What to do to change to the other course; None if that is no better than to stay."""
-        change, stay = other.correct(sight, must=True), self.correct(sight)
-        return change if self._pays(stay.end, change.end, sight.now) else None
+        return self._judged(found, sight, rest)
 
     def _pays(self, kept: float, new: float, now: float) -> bool:
         """Is it worth the unrest to end at `new` instead of `kept`?"""
@@ -110,10 +102,10 @@ class Course:
         instance = reprice(self.instance, sight.cluster, sight.paused, pace)
         return instance, tell(sight, running, instance, self.schedule)
 
-    def _judged(self, found: Replan, sight: Sight, rest: Instance, must: bool) -> Correction:
+    def _judged(self, found: Replan, sight: Sight, rest: Instance) -> Correction:
         kept, new = found.kept_makespan, found.makespan
         workers = rest.cluster.index
-        must |= not math.isfinite(kept) or any(move.source not in workers for move in found.moved)
+        must = not math.isfinite(kept) or any(move.source not in workers for move in found.moved)
         saved = kept - new
         pays = must or self._pays(kept, new, sight.now)
         return Correction(
@@ -147,8 +139,6 @@ class Course:
 
 
 def _reason(found: Replan, must: bool, saved: float) -> str:
-    if must and not found.moved:
-        return "the plan is renewed"
     if must:
         return f"{len(found.moved)} tasks go elsewhere, as they have to"
     return f"{len(found.moved)} tasks go elsewhere, which saves {saved:.3g} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from distributed import Client, Scheduler, Worker
 
-from tests.execute.dask.advisors import HangingAdvisor, plugin_of
+from tests.execute.dask.advisors import FixedAdvisor, HangingAdvisor, plugin_of
 from tests.execute.dask.graphs import add, cluster_test, layers, result, start, stop, until
 
 
@@ -79,3 +79,29 @@ async def test_a_graph_that_is_declined_goes_on_as_dask_would(
     assert await c.gather(futures) == [result()] * 20
     await stop(s, plugin)
     assert advisor.runs[0].mode == "observed"
+
+
+@cluster_test()
+async def test_nobody_waits_again_for_an_answer_that_was_no(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """A declined graph is asked about again when its run is over, and planned from then on."""
+    advisor = FixedAdvisor(adopted=False)
+    plugin = plugin_of(advisor)
+    session = await start(s, plugin)
+    asked = []
+    for round_ in range(4):
+        graph, keys = layers()
+        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+        await until(lambda: not s.tasks)
+        await until(lambda n=round_: len(advisor.runs) == n + 1)
+        reflected = session.advisory._reflected
+        await until(lambda r=reflected: r is None or r.done())
+        await until(lambda: session.planning._declined._reasons != {} or advisor.promise == {})
+        asked.append(len(advisor.asked))
+        if round_ == 1:
+            advisor.promise = {}
+    await stop(s, plugin)
+    assert [run.mode for run in advisor.runs] == ["observed", "observed", "observed", "planned"]
+    assert asked == [1, 2, 3, 4]
+    assert advisor.runs[1].plan is None, "it was left to Dask without being asked about"

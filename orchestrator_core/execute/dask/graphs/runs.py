@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from uuid import uuid4
 
-from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.advice import Advice, Advisor
 from orchestrator_core.execute.dask.graphs.ended import Ended, as_record
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
 from orchestrator_core.execute.directives import Key
@@ -41,6 +41,7 @@ class GraphRun:
         self.reason = "observed"
         self.notes: list[str] = []
         self.wanted: frozenset[Key] = frozenset()
+        self.afterwards: Callable[[Advisor], Advice] | None = None
         self.closed = False
         self._done = done
         self._open = set(snapshot.keys)

@@ -36,7 +36,7 @@ class Advisory:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._advisor: Advisor | None = None
         self._asked: Future[Advice] | None = None
-        self._refined: Future[Advice] | None = None
+        self._reflected: Future[Advice] | None = None
         self._records: queue.Queue[Callable[[], RunRecord] | None] = queue.Queue()
         self._started = asyncio.Event()
         self._closed = asyncio.Event()
@@ -67,16 +67,17 @@ class Advisory:
         _thread(lambda: _answer(answer, question, self._advisor), "orchestrator-advice")
         return answer
 
-    def refine(self, refine: Callable[[], Advice]) -> Future[Advice] | None:
+    def reflect(self, question: Question) -> Future[Advice] | None:
         """The future answer to what may take longer; None while another such is thought about.
 
-        Questions are answered meanwhile.
+        Other questions are answered meanwhile.
         """
-        if self._closing or not (self._refined is None or self._refined.done()):
+        busy = self._reflected is not None and not self._reflected.done()
+        if self._advisor is None or self._closing or busy:
             return None
         answer: Future[Advice] = Future()
-        self._refined = answer
-        _thread(lambda: _answer(answer, lambda _: refine(), self._advisor), "orchestrator-refine")
+        self._reflected = answer
+        _thread(lambda: _answer(answer, question, self._advisor), "orchestrator-reflection")
         return answer
 
     def record(self, build: Callable[[], RunRecord]) -> None:

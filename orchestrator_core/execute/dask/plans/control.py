@@ -24,7 +24,7 @@ from orchestrator_core.execute.dask.steer.slots import slots_of
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.dask.watch.counters import Counters
 from orchestrator_core.execute.dask.workers.roster import Roster
-from orchestrator_core.execute.directives import Hold, Key
+from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.live import Correction, Course, Sight
 
 if TYPE_CHECKING:
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from orchestrator_core.execute.scaling.scaling import Remaining
 
 log = logging.getLogger("orchestrator.dask")
-
-Think = Callable[[], Correction | None]
-Then = Callable[[Steered, Correction], None]
 
 TICK = 0.1
 """Seconds between two looks."""
@@ -86,35 +83,12 @@ class Control:
         course: Course,
         expected_end: float,
         prefetch: bool = False,
-        search: bool = True,
     ) -> None:
-        """The run follows this course from now on; it should end at `expected_end` seconds.
-
-        `search`: nobody else looks for a better plan, so the first repair is to do so.
-        """
-        steered = Steered(run, course, expected_end, prefetch, search)
+        """The run follows this course from now on; it should end at `expected_end` seconds."""
+        steered = Steered(run, course, expected_end, prefetch)
         self._steered[run] = steered
         self._of_key.update(dict.fromkeys(run.snapshot.keys, steered))
         self._wake()
-
-    def offer(
-        self, run: GraphRun, course: Course, prefetch: bool, holds: Mapping[Key, Hold]
-    ) -> None:
-        """Here is a course that should be better; it is taken if it still is."""
-        steered = self._steered.get(run)
-        sight = self._look(steered) if steered is not None else None
-        if steered is None or sight is None:
-            return
-        before = steered.course
-        steered.asked(sight)
-
-        def change(steered: Steered, correction: Correction) -> None:
-            steered.course, steered.prefetch = course, prefetch
-            steered.expected_end = correction.end
-            self._counters.replans += 1
-            self._change(steered, correction, holds)
-
-        self._submit(steered, lambda: before.prefer(course, sight), change)
 
     def end(self, run: GraphRun) -> None:
         """The run is over."""
@@ -184,7 +158,8 @@ class Control:
         sight = self._look(steered)
         if sight is not None:
             budget, course = steered.asked(sight), steered.course
-            self._submit(steered, lambda: course.correct(sight, budget), self._apply)
+            answer = self._thread.submit(course.correct, sight, budget)
+            answer.add_done_callback(lambda done: self._tell(steered, done))
 
     def _is_due(self, steered: Steered) -> bool:
         cluster = self._roster.cluster()
@@ -198,24 +173,18 @@ class Control:
         now = time() - steered.run.started_at
         return look(self._scheduler, self._roster, steered, cluster, now)
 
-    def _submit(self, steered: Steered, think: Think, then: Then) -> None:
-        answer = self._thread.submit(think)
-        answer.add_done_callback(lambda done: self._tell(steered, done, then))
-
-    def _tell(self, steered: Steered, answer: Future[Correction | None], then: Then) -> None:
+    def _tell(self, steered: Steered, answer: Future[Correction]) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._answered, steered, answer, then)
+            self._loop.call_soon_threadsafe(self._answered, steered, answer)
         except RuntimeError:
             log.debug("a repair came after the event loop was closed")
 
-    def _answered(self, steered: Steered, answer: Future[Correction | None], then: Then) -> None:
+    def _answered(self, steered: Steered, answer: Future[Correction]) -> None:
         steered.answered(time() - steered.run.started_at)
         if answer.cancelled() or steered.run not in self._steered:
             return
         try:
-            correction = answer.result()
-            if correction is not None:
-                then(steered, correction)
+            self._apply(steered, answer.result())
         except OrchestratorError as error:
             steered.run.notes.append(f"the plan could not be mended: {error}")
             log.info("the plan could not be mended: %s", error)
@@ -225,17 +194,15 @@ class Control:
     def _apply(self, steered: Steered, correction: Correction) -> None:
         steered.expected_end = correction.end
         self._counters.replans += 1
-        if correction.pays:
-            self._change(steered, correction, {})
+        if correction.pays and self._steering.carrier is not None:
+            self._change(steered, correction)
 
-    def _change(self, steered: Steered, correction: Correction, holds: Mapping[Key, Hold]) -> None:
+    def _change(self, steered: Steered, correction: Correction) -> None:
         """From now on this schedule is in force, for all that has not begun."""
-        if self._steering.carrier is None:
-            return
         run, workers = steered.run, correction.rest.cluster.index
         open_keys = {key for key in run.snapshot.keys if self._steering.state(key) in UNFINISHED}
         slots = slots_of(correction.schedule, run.snapshot, workers, only=open_keys)
-        self._steering.follow(slots, holds)
+        self._steering.follow(slots)
         steered.follow(correction.schedule)
         run.notes.append(correction.reason)
         log.debug("the plan of %r is mended: %s", run.snapshot.flow, correction.reason)

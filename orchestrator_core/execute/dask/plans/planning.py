@@ -2,6 +2,7 @@
 
 The advisor is asked in a thread. The event loop waits for it only a moment, the tasks of the graph
 a while longer; a plan that comes later still is carried out for what has not begun by then.
+Whatever else there is to think about waits until the run is over: thinking holds up the loop.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from orchestrator_core.execute.dask.config import Options
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
 from orchestrator_core.execute.dask.plans.control import Control
+from orchestrator_core.execute.dask.plans.declined import Declined
 from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot
@@ -45,6 +47,7 @@ class Planning:
     ) -> None:
         self._options, self._advisory = options, advisory
         self._steering, self._control, self._fault = steering, control, fault
+        self._declined = Declined()
         self._loop = asyncio.get_running_loop()
 
     def plan(self, run: GraphRun) -> None:
@@ -57,15 +60,31 @@ class Planning:
         elif len(run.snapshot) > (self._options.max_tasks or math.inf):
             n, most = len(run.snapshot), self._options.max_tasks
             run.decline(f"left to Dask: {n} tasks; at most {most} are planned")
+        elif (reason := self._declined.get(run)) is not None:
+            run.decline(reason)
+            run.afterwards = partial(advise, run)
         else:
             self._ask(run)
+
+    def ended(self, run: GraphRun) -> None:
+        """The run is over: what takes longer may be thought about now, for the next time."""
+        answer = self._advisory.reflect(run.afterwards) if run.afterwards is not None else None
+        if answer is not None:
+            answer.add_done_callback(partial(self._later, self._reconsidered, run))
+
+    def _reconsidered(self, run: GraphRun, answer: Future[Advice]) -> None:
+        try:
+            if self._refusal(answer.result()) is None:
+                self._declined.forget(run)
+        except Exception as error:
+            self._fault("refine", error)
 
     def _ask(self, run: GraphRun) -> None:
         graph, cluster = run.snapshot, run.cluster
         slots: dict[Key, Slot] = {}
 
         def think(advisor: Advisor) -> Advice:
-            advice = advisor.advise(graph.graph, cluster, graph.flow, **graph.wishes)
+            advice = advise(run, advisor)
             if advice.plan is not None and advice.adopted:
                 slots.update(slots_of(advice.plan.schedule, graph, cluster.index))
             return advice
@@ -113,10 +132,13 @@ class Planning:
         refusal = self._refusal(advice)
         if refusal is not None:
             run.decline(refusal, advice)
-            if advice.refine is not None:
-                self._advisory.refine(advice.refine)  # for the next time
-            return
-        self._follow(run, advice, slots)
+            if advice.plan is not None:
+                self._declined.add(run, refusal)
+        else:
+            self._follow(run, advice, slots)
+        refine = advice.refine
+        if refine is not None:
+            run.afterwards = lambda _: refine()
 
     def _refusal(self, advice: Advice) -> str | None:
         plan = advice.plan
@@ -140,9 +162,7 @@ class Planning:
         self._steering.follow(slots, holds_of(advice.holds, run.snapshot))
         course = self._course(run, advice)
         if course is not None and advice.plan is not None:
-            search = advice.refine is None
-            self._control.begin(run, course, advice.plan.predicted, advice.prefetch, search)
-            self._refine(run, advice)
+            self._control.begin(run, course, advice.plan.predicted, advice.prefetch)
 
     def _course(self, run: GraphRun, advice: Advice) -> Course | None:
         if advice.instance is None or advice.plan is None:
@@ -153,20 +173,8 @@ class Planning:
         wanted = [run.label(key)[0] for key in run.wanted]
         return Course(advice.instance, advice.plan.schedule, wanted, advice.worth)
 
-    def _refine(self, run: GraphRun, advice: Advice) -> None:
-        """Look for something better while this is followed."""
-        answer = self._advisory.refine(advice.refine) if advice.refine is not None else None
-        if answer is not None:
-            answer.add_done_callback(partial(self._later, self._refined, run))
 
-    def _refined(self, run: GraphRun, answer: Future[Advice]) -> None:
-        try:
-            if run.closed or self._steering.carrier is None:
-                return
-            advice = answer.result()
-            course = self._course(run, advice)
-            if advice.adopted and course is not None:
-                holds = holds_of(advice.holds, run.snapshot)
-                self._control.offer(run, course, advice.prefetch, holds)
-        except Exception as error:
-            self._fault("refine", error)
+def advise(run: GraphRun, advisor: Advisor) -> Advice:
+    """What the advisor says of the run's graph; takes its time."""
+    graph = run.snapshot
+    return advisor.advise(graph.graph, run.cluster, graph.flow, **graph.wishes)

@@ -32,16 +32,14 @@ class Steered:
         prefetch: are outputs sent ahead?
     """
 
-    def __init__(
-        self, run: GraphRun, course: Course, expected_end: float, prefetch: bool, search: bool
-    ) -> None:
+    def __init__(self, run: GraphRun, course: Course, expected_end: float, prefetch: bool) -> None:
         self.run, self.course = run, course
         self.expected_end, self.prefetch = expected_end, prefetch
         self.sent: dict[Key, float] = {}
         self._planned_end: dict[Key | None, float] = {}
         self._seconds: dict[Key | None, float] = {}
         self._last = -PAUSE[1]
-        self._seen, self._asking, self._first = 0, False, search
+        self._seen, self._asking, self._first = 0, False, True
         self._names: tuple[str, ...] = run.cluster.names
         self._late = 0.0
         self.follow(course.schedule)
