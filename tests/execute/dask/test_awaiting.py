@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
+
 import pytest
 from distributed import Client, Scheduler, Worker
 
+from orchestrator_core.execute.advice import Advice
+from orchestrator_core.graph import Cluster, TaskGraph
 from tests.execute.dask.advisors import FixedAdvisor, HangingAdvisor, plugin_of
 from tests.execute.dask.graphs import add, cluster_test, layers, result, start, stop, until
 
@@ -105,3 +110,34 @@ async def test_nobody_waits_again_for_an_answer_that_was_no(
     assert [run.mode for run in advisor.runs] == ["observed", "observed", "observed", "planned"]
     assert asked == [1, 2, 3, 4]
     assert advisor.runs[1].plan is None, "it was left to Dask without being asked about"
+
+
+@cluster_test()
+async def test_what_is_found_after_the_run_is_not_lost_when_the_plugin_goes(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """Removing the plugin waits for the runs to be written, not for what is still thought about."""
+    go, found = threading.Event(), threading.Event()
+
+    class Thoughtful(FixedAdvisor):
+        def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+            def refine() -> Advice:
+                go.wait()
+                assert not self.closed
+                found.set()
+                return Advice(None, "nothing better")
+
+            return replace(super().advise(graph, cluster, flow), refine=refine)
+
+    advisor = Thoughtful()
+    plugin = plugin_of(advisor)
+    await start(s, plugin)
+    graph, keys = layers()
+    assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    await until(lambda: not s.tasks)
+    await stop(s, plugin)
+    assert len(advisor.runs) == 1
+    assert not advisor.closed
+    go.set()
+    await until(lambda: advisor.closed == 1)
+    assert found.is_set()

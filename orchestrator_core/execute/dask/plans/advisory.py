@@ -21,6 +21,9 @@ from orchestrator_core.execute.record import RunRecord
 log = logging.getLogger("orchestrator.dask")
 
 Question = Callable[[Advisor], Advice]
+LINGER = 60.0
+"""Seconds that a closing advisor is given to finish what it is thinking about."""
+
 RECORDS_WAITING = 256
 """Runs that wait to be written; of more, the new ones are dropped."""
 
@@ -116,8 +119,17 @@ class Advisory:
             self._tell(self._start_planning, True)
         while (build := self._records.get()) is not None:
             self._guarded("record", lambda build=build: advisor.record(build()))  # type: ignore[misc]
+        self._finish_thinking()
         self._guarded("close", advisor.close)
         self._tell(self._closed.set)
+
+    def _finish_thinking(self) -> None:
+        """What is being found for the next time is not lost; nobody waits for it, for all is
+        written."""
+        thinking = self._reflected
+        if thinking is not None and not thinking.done():
+            self._tell(self._closed.set)
+            answered(thinking, LINGER)
 
     def _warm_up(self, advisor: Any) -> None:
         warm = self._guarded("warm_up", advisor.warm_up)
