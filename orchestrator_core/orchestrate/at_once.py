@@ -35,8 +35,9 @@ LIVELY, STEADY = 0.05, 0.15
 no repair looks at."""
 
 
-CHANCES = 3
-"""Runs of Dask's own policy that are simulated in each race: others wait for the answer."""
+CHANCES, SIMULATED_TASKS = 3, 300
+"""Runs of Dask's own policy that are simulated in each race, and tasks in all of them; one run at
+least. Others wait for the answer."""
 
 MUCH, COSTS = 0.3, 0.03
 """Part of the bytes that Dask would hold which a plan must save to be followed for that alone, and
@@ -148,8 +149,9 @@ def answer(
 ) -> Advice:
     """What to do with the plan; `begun` is `time.perf_counter` when planning began."""
     result, measures = found.result, found.measures
+    chances = max(1, min(CHANCES, SIMULATED_TASKS // max(1, instance.graph.n_instances)))
     verdict = judge(
-        instance, pessimistic, result.schedule, min_gain, measures, lessons, chances=CHANCES
+        instance, pessimistic, result.schedule, min_gain, measures, lessons, chances=chances
     )
     proven = lower_bound(instance)
     frugal = not verdict.adopt and is_frugal(found, verdict)

@@ -12,7 +12,7 @@ from orchestrator_core.execute.dask.config import Options, advisor_factory, reso
 def test_defaults_come_from_the_file_beside_the_code() -> None:
     found = resolve(Options())
     assert (found.mode, found.store, found.min_tasks) == ("auto", None, 8)
-    assert (found.min_gain, found.plan_wait, found.objective) == (0.05, 0.25, "makespan")
+    assert (found.min_gain, found.plan_wait, found.objective) == (0.05, 0.15, "makespan")
     assert found.wishes == {}
 
 
