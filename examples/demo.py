@@ -95,7 +95,7 @@ def _workers() -> Iterator[str]:
         }
         for name, speed in SPEEDS.items()
     }
-    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
+    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": ":0"}}
     with SpecCluster(workers=spec, scheduler=scheduler, silence_logs=50) as cluster:
         with Client(cluster) as client:
             client.run(_import_prefect)  # so that no run pays for it

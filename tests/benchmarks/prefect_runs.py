@@ -27,7 +27,7 @@ def measure() -> dict[str, Any]:
         from distributed import Client, LocalCluster
 
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             client.run(_import_prefect)

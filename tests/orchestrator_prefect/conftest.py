@@ -100,7 +100,7 @@ def cluster(prefect_server: None) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0"
         ) as made,
         Client(made, set_as_default=False) as client,
     ):
