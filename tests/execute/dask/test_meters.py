@@ -280,9 +280,7 @@ async def test_a_task_in_a_process_of_its_own_tells_its_peak(
     await live.meters.settled()
     # Lambdas travel by value: the workers need not import this module, which takes memory too.
     # The output does not show what the task took.
-    large = c.map(
-        lambda n: len(bytearray(n)), [80_000_000] * 4, key=[f"large-{i}" for i in four]
-    )
+    large = c.map(lambda n: len(bytearray(n)), [80_000_000] * 4, key=[f"large-{i}" for i in four])
     await wait(large)
     small = c.map(lambda n: n + 1, four, key=[f"small-{i}" for i in four])
     await wait(small)
