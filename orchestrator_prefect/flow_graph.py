@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from orchestrator_core.execute.directives import Slot
+from orchestrator_core.execute.directives import Hold, Key, Slot
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_prefect.epoch import Submission
@@ -86,3 +86,17 @@ def slots(schedule: Schedule, submissions: Iterable[Submission]) -> dict[str, Sl
             worker = schedule.worker_names[schedule.worker[row]]
             answer[key] = Slot(worker, rank, int(schedule.mode[row]))
     return answer
+
+
+def holds(by_name: Mapping[str, Hold], submissions: Iterable[Submission]) -> dict[str, Hold]:
+    """What waits for what, by key; what speaks of tasks that were not submitted is left out."""
+    key_of: dict[Key, str] = {submission.name: submission.key for submission in submissions}
+
+    def keys(names: Iterable[Key]) -> frozenset[Key]:
+        return frozenset(key_of[name] for name in names if name in key_of)
+
+    return {
+        key_of[name]: Hold(keys(hold.sent), keys(hold.done), hold.patience)
+        for name, hold in by_name.items()
+        if name in key_of
+    }

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from orchestrator_core.execute.advice import NoAdvisor
-from orchestrator_core.execute.directives import Slot
+from orchestrator_core.execute.directives import Hold, Slot
 from orchestrator_core.execute.record import TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_prefect.epoch import Submission
+
+if TYPE_CHECKING:
+    from orchestrator_core.execute.live import LivePlan
 
 Finished = tuple[str, TaskRecord]
 """Key and record; the record's times are seconds from the run's first epoch."""
@@ -26,8 +29,17 @@ class Link(Protocol):
         """The workers that are there now."""
         ...
 
-    def begin(self, run_id: str, batch: Sequence[Submission], slots: Mapping[str, Slot]) -> float:
+    def begin(
+        self,
+        run_id: str,
+        batch: Sequence[Submission],
+        slots: Mapping[str, Slot],
+        holds: Mapping[str, Hold],
+        plan: LivePlan | None,
+    ) -> float:
         """These tasks come next, and belong there; without slots they are only watched.
+
+        With the plan, they are also moved when things go differently.
 
         Returns the start of the run, in seconds since 1970 on the scheduler's clock.
         """
@@ -73,9 +85,16 @@ class DaskLink:
         found: Cluster = self._scheduler.fetch_cluster(self._client)
         return found
 
-    def begin(self, run_id: str, batch: Sequence[Submission], slots: Mapping[str, Slot]) -> float:
+    def begin(
+        self,
+        run_id: str,
+        batch: Sequence[Submission],
+        slots: Mapping[str, Slot],
+        holds: Mapping[str, Hold],
+        plan: LivePlan | None,
+    ) -> float:
         tasks = [(submission.key, submission.name, submission.kind) for submission in batch]
-        return float(self._scheduler.begin(self._client, run_id, tasks, slots))
+        return float(self._scheduler.begin(self._client, run_id, tasks, slots, holds, plan))
 
     def records(self, run_id: str) -> Sequence[Finished]:
         found = self._scheduler.records(self._client, run_id)

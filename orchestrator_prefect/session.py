@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 from orchestrator_core.errors import InvalidCluster
@@ -18,11 +18,14 @@ from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_prefect import artifacts
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
 from orchestrator_prefect.epoch import Batch, EpochBuffer, Submission
-from orchestrator_prefect.flow_graph import Occurrences, flow_graph, kind_of, slots
+from orchestrator_prefect.flow_graph import Occurrences, flow_graph, holds, kind_of, slots
 from orchestrator_prefect.flow_run import FlowRunInfo
 from orchestrator_prefect.link import Link
 from orchestrator_prefect.promise import Epoch
 from orchestrator_prefect.run_record import run_record
+
+if TYPE_CHECKING:
+    from orchestrator_core.execute.live import LivePlan
 
 
 class FlowSession:
@@ -129,7 +132,9 @@ class FlowSession:
         advice = self._advise(link, graph) if self._plans else None
         followed = advice.plan if advice is not None and advice.adopted else None
         chosen = slots(followed.schedule, batch) if followed is not None else {}
-        started_at = link.begin(self.info.run_id, batch, chosen)
+        held = holds(advice.holds, batch) if advice is not None and chosen else {}
+        live = _live(advice) if advice is not None and chosen else None
+        started_at = link.begin(self.info.run_id, batch, chosen, held, live)
         now = time.monotonic()
         if not self._epochs:
             self._started_at, self._origin = started_at, now
@@ -192,3 +197,10 @@ class FlowSession:
         level = "debug" if self._warned else "warning"
         self._warned = True
         getattr(self.info.logger, level)("%s: %s: %s", what, type(error).__name__, error)
+
+
+def _live(advice: Advice) -> LivePlan | None:
+    # Repair comes with compiled code, which whoever has a plan has loaded already.
+    from orchestrator_core.execute.live import LivePlan
+
+    return LivePlan.of(advice)

@@ -1,8 +1,17 @@
-"""Settings for all tests: property tests give the same examples on every run and every machine."""
+"""Settings for all tests: property tests give the same examples on every run and every machine.
+
+`./dev test` shares the tests out to several processes. A file's tests stay together, and so do a
+folder's that use one server.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,11 +29,96 @@ settings.register_profile(
 )
 settings.load_profile("orchestrator")
 
+TESTS = Path(__file__).parent
+
+ONE_SERVER = ("orchestrator_prefect", "store")
+"""Folders whose tests stay in one process, for the sake of a server that they share."""
+
+WITHOUT_PLANS = (
+    "orchestrator_prefect",
+    *("store", "graph", "costs", "learn", "report"),
+    *("test_layers.py", "test_wheel.py", "test_face.py", "test_dev.py"),
+)
+"""What comes first, in this order: it needs no compiled code, which may still be in the making."""
+
+PLANS_AFTER_ALL = "orchestrator_prefect/test_examples.py"
+
+LONG = ("examples/test_demo.py", "plan/bounds/test_ladder.py", "plan/test_planners.py")
+"""Of the files that need it those that come first, lest one process works on them at the end."""
+
+COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
+
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """The whole suite compiles the planner ahead, so that no single test's time counts it."""
-    if session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        from orchestrator_core.plan.warm import compile_all, is_warm
+    """The whole suite compiles the planner ahead, in a process beside its first tests, so that no
+    single test's time counts it."""
+    whole = session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if whole and not hasattr(session.config, "workerinput"):
+        from orchestrator_core.plan.warm import is_warm
 
         if not is_warm():
-            compile_all()
+            program = "from orchestrator_core.plan.warm import compile_all; compile_all()"
+            compiler = subprocess.Popen([sys.executable, "-c", program], cwd=TESTS.parent)
+            session.config.stash[COMPILER] = compiler
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    compiler = session.config.stash.get(COMPILER, None)
+    if compiler is not None:
+        compiler.terminate()
+        compiler.wait()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_turn)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Shares out files, and folders of one server. The processes get them in order."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            place = nodeid.split("::")[0].removeprefix(f"{TESTS.name}/")
+            top = place.split("/")[0]
+            return top if top in ONE_SERVER else place
+
+    return Scheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Waits before the test's own time begins."""
+    if _plans(item):
+        _wait_for_the_compiler()
+    return (yield)
+
+
+@functools.cache
+def _wait_for_the_compiler() -> None:
+    """Until nobody compiles. What is missing then, its first test compiles."""
+    from orchestrator_core.plan.warm import _alone
+
+    with _alone(wait=True):
+        pass
+
+
+def _turn(item: pytest.Item) -> tuple[bool, int]:
+    if _plans(item):
+        return True, 0 if _place(item) in LONG else 1
+    return False, WITHOUT_PLANS.index(_top(item))
+
+
+def _plans(item: pytest.Item) -> bool:
+    return _top(item) not in WITHOUT_PLANS or _place(item) == PLANS_AFTER_ALL
+
+
+def _top(item: pytest.Item) -> str:
+    """The folder, or the file that is in none."""
+    return _place(item).split("/")[0]
+
+
+def _place(item: pytest.Item) -> str:
+    """The file, from this folder on."""
+    return item.path.relative_to(TESTS).as_posix()

@@ -12,10 +12,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
-LAYERS, PLAN = (
+LAYERS, PLAN, DASK = (
     [module.strip(" ()") for line in contract["layers"] for module in line.split("|")]
-    for contract in CONTRACTS["importlinter"]["contracts"][:2]
+    for contract in CONTRACTS["importlinter"]["contracts"][:3]
 )
+DASK_PARTS = "orchestrator_core.execute.dask"
 
 
 def check_imports(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -28,12 +29,16 @@ def test_nobody_imports_against_the_rule() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_every_module_stands_in_a_layer() -> None:
-    entries = (ROOT / "orchestrator_core").iterdir()
+@pytest.mark.parametrize(
+    ("package", "layers"),
+    [("orchestrator_core", LAYERS), (DASK_PARTS, DASK)],
+)
+def test_every_module_stands_in_a_layer(package: str, layers: list[str]) -> None:
+    entries = ROOT.joinpath(*package.split(".")).iterdir()
     modules = {
         path.stem for path in entries if path.suffix == ".py" or (path / "__init__.py").exists()
     }
-    layered = {name.removeprefix("orchestrator_core.") for name in LAYERS}
+    layered = {name.removeprefix(f"{package}.") for name in layers}
     assert modules - {"__init__"} <= layered
 
 
@@ -48,12 +53,15 @@ def test_every_module_stands_in_a_layer() -> None:
         ("orchestrator_core.plan", "import sqlalchemy", "1 broken"),
         ("orchestrator_core.plan.search", "import orchestrator_core.plan.engine", "0 broken"),
         ("orchestrator_core.plan.engine", "import orchestrator_core.plan.search", "1 broken"),
+        (f"{DASK_PARTS}.watch", f"import {DASK_PARTS}.steer", "0 broken"),
+        (f"{DASK_PARTS}.steer", f"import {DASK_PARTS}.watch", "1 broken"),
+        (f"{DASK_PARTS}.scaling", f"import {DASK_PARTS}.plans", "1 broken"),
         ("orchestrator_core.costs", "def late():\n    import jax", "1 broken"),
     ],
 )
 def test_the_rule_notices(tmp_path: Path, module: str, line: str, verdict: str) -> None:
     shutil.copy2(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
-    for name in ["orchestrator_core", *LAYERS, *PLAN]:
+    for name in ["orchestrator_core", *LAYERS, *PLAN, DASK_PARTS, *DASK]:
         package = tmp_path.joinpath(*name.split("."))
         package.mkdir(parents=True, exist_ok=True)
         (package / "__init__.py").write_text("", encoding="utf-8")

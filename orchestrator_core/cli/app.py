@@ -15,12 +15,16 @@ import typer
 
 import orchestrator_core
 from orchestrator_core.cli.db import app as db
+from orchestrator_core.cli.diff import diff
 from orchestrator_core.cli.doctor import doctor
 from orchestrator_core.cli.live.app import app as live
 from orchestrator_core.cli.plan import plan
 from orchestrator_core.cli.report import report
 from orchestrator_core.cli.runs import runs
 from orchestrator_core.cli.schedules import schedules
+from orchestrator_core.cli.trace import trace
+from orchestrator_core.cli.whatif import whatif
+from orchestrator_core.cli.why import why
 from orchestrator_core.errors import OrchestratorError
 
 INTERRUPTED = 130
@@ -35,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (plan, runs, schedules, report, doctor):
+for command in (plan, runs, report, why, whatif, diff, trace, schedules, doctor):
     app.command()(command)
 app.add_typer(db, name="db")
 app.add_typer(live, name="live")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.objective import MAKESPAN, Objective
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Advice:
         reason: one sentence for people: why it is followed, or why not.
         graph_signature, cluster_signature: keys under which the run is remembered.
         instance: the graph as it was priced for the plan; with it the plan can be repaired.
+        objective: what the plan minimises, and its repairs too; deadlines come before it.
         holds: by task name: what waits for others although it could be sent.
         prefetch: are outputs to be sent ahead to where they will be needed?
         worth: part of the remaining time that a change of the plan during the run must save.
@@ -38,6 +40,7 @@ class Advice:
     graph_signature: str = ""
     cluster_signature: str = ""
     instance: Instance | None = None
+    objective: Objective = MAKESPAN
     holds: Mapping[str, Hold] = field(default_factory=dict)
     prefetch: bool = False
     worth: float = 0.05
@@ -71,6 +74,16 @@ class Advisor(Protocol):
 
     def close(self) -> None:
         """Write what is still to be written, and stop."""
+        ...
+
+
+@runtime_checkable
+class TakesRuns(Protocol):
+    """An advisor that can be spared making the records of runs, which takes time."""
+
+    def take(self, build: Callable[[], RunRecord], tasks: int) -> None:
+        """Remember the run of so many tasks that `build` gives; it can be pickled, and is called
+        where the run is written."""
         ...
 
 

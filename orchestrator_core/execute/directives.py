@@ -1,7 +1,7 @@
 """What a plan says about live tasks, and what is to be done about it; plain values (stage 4).
 
 Events go into the `Follower`, directives come out; whoever talks to the network only carries them
-out (`execute/dask/steering.py`).
+out (`execute/dask/steer/steering.py`).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Disable:
-    """Undo everything and stay out of the way from now on; `keys` are placed or held."""
+    """Undo everything and stay out of the way from now on; `keys` were to run by the plan."""
 
     reason: str
     keys: tuple[Key, ...] = ()

@@ -16,9 +16,7 @@ it was planned. A task whose worker does not run is left to the host's own polic
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
-from enum import Enum
 
 from orchestrator_core.execute.directives import (
     Directive,
@@ -31,23 +29,11 @@ from orchestrator_core.execute.directives import (
     Slot,
 )
 from orchestrator_core.execute.holds import Holds
+from orchestrator_core.execute.planned_keys import PlannedKeys
+from orchestrator_core.execute.stage import FINISHED, HELD, PLACED, PLANNED, RELEASED, Stage
 
 FAULT_LIMIT = 2
 """Internal faults after which the host is better off alone."""
-
-
-class Stage(Enum):
-    """How far a planned task has come."""
-
-    PLANNED = "planned"
-    HELD = "held"
-    PLACED = "placed"
-    RELEASED = "released"
-    FINISHED = "finished"
-
-
-# Looking up a member of an enumeration takes longer than all else that an event needs.
-PLANNED, HELD, PLACED, RELEASED, FINISHED = Stage
 
 
 class Follower:
@@ -56,13 +42,12 @@ class Follower:
     No method raises for an unknown key: the host runs many tasks that nobody planned.
     """
 
-    def __init__(self, fault_limit: int = FAULT_LIMIT) -> None:
+    def __init__(self) -> None:
         self.disabled: str | None = None
-        self._fault_limit = fault_limit
         self._faults: list[str] = []
-        self._slots: dict[Key, Slot] = {}
-        self._stages: dict[Key, Stage] = {}
-        self._open: dict[str, dict[Key, None]] = defaultdict(dict)
+        self._keys = PlannedKeys()
+        self._slots, self._stages = self._keys.slots, self._keys.stages
+        self._move = self._keys.move
         self._holds = Holds()
         # Mostly nothing is held at all, and to see that must cost nothing.
         self._to_hold = self._holds.keys
@@ -131,8 +116,7 @@ class Follower:
             return ()
         for key, worker in (sent or {}).items():
             if key in slots and key not in self._slots:
-                self._slots[key] = Slot(worker, slots[key].rank)
-                self._move(key, PLACED)
+                self._keys.put(key, Slot(worker, slots[key].rank), PLACED)
         directives = [self._replan(key, slot) for key, slot in slots.items()]
         if holds:
             kept = {key: hold for key, hold in holds.items() if key in slots}
@@ -156,7 +140,7 @@ class Follower:
 
     def sent(self, key: Key) -> tuple[Directive, ...]:
         """A worker was told to run the task, planned or not."""
-        return self._free(self._holds.sent(key)) if self._to_hold else ()
+        return self._again(self._holds.sent(key)) if self._to_hold else ()
 
     def finished(self, key: Key) -> tuple[Directive, ...]:
         """The task has an output."""
@@ -169,7 +153,7 @@ class Follower:
     def forgotten(self, key: Key) -> tuple[Directive, ...]:
         """Nobody wants the task any more."""
         self._drop(key)
-        return self._free(self._holds.done(key)) if self._to_hold else ()
+        return self._again(self._holds.done(key)) if self._to_hold else ()
 
     def released(self, keys: Iterable[Key], reason: str) -> tuple[Directive, ...]:
         """These keys are to be left to the host, wherever they are planned."""
@@ -180,11 +164,11 @@ class Follower:
 
     def waited(self, now: float) -> tuple[Directive, ...]:
         """Time has passed: who was held for as long as may be is held no more."""
-        return self._free(self._holds.expired(now)) if self._holds else ()
+        return self._again(self._holds.expired(now)) if self._holds else ()
 
     def worker_lost(self, name: str) -> tuple[Directive, ...]:
         """The worker is gone or will run nothing more: its open tasks go back to the host."""
-        keys = tuple(self._open.get(name, ()))
+        keys = self._keys.open_on(name)
         for key in keys:
             self._holds.drop(key)
             self._move(key, RELEASED)
@@ -192,17 +176,14 @@ class Follower:
 
     def worker_joined(self, name: str) -> tuple[Directive, ...]:
         """A worker of that name runs (again): its tasks that wait are planned as before."""
-        back = [k for k in self._open.get(name, ()) if self._stages[k] is RELEASED]
-        for key in back:
-            self._move(key, PLANNED)
-        return tuple(Place(key, self._slots[key]) for key in back)
+        return self._again(self._keys.open_on(name), RELEASED)
 
     def fault(self, reason: str) -> tuple[Directive, ...]:
         """Something of ours went wrong; once is forgiven, a second time is not."""
         if self.disabled is not None:
             return ()
         self._faults.append(reason)
-        if len(self._faults) < self._fault_limit:
+        if len(self._faults) < FAULT_LIMIT:
             return ()
         return self.disable("; ".join(self._faults))
 
@@ -210,17 +191,15 @@ class Follower:
         """Forget the plan for good; said once, later calls say nothing."""
         if self.disabled is not None:
             return ()
-        steered = {PLACED, HELD}
-        keys = tuple(key for key, stage in self._stages.items() if stage in steered)
+        # A planned key may have been let go a moment ago, and its placing be still to come.
+        keys = tuple(k for k, at in self._stages.items() if at in {PLANNED, HELD, PLACED})
         self.clear()
         self.disabled = reason
         return (Disable(reason, keys),)
 
     def clear(self) -> None:
         """All keys are gone at once, as when the host restarts."""
-        self._slots.clear()
-        self._stages.clear()
-        self._open.clear()
+        self._keys.clear()
         self._holds.clear()
 
     def check(self) -> tuple[Directive, ...]:
@@ -231,30 +210,18 @@ class Follower:
     # --- books -------------------------------------------------------------------------------
 
     def _contradictions(self) -> Iterable[str]:
-        if self._slots.keys() != self._stages.keys():
-            yield "slots and stages speak of different keys"
-        entries = [(worker, key) for worker, keys in self._open.items() for key in keys]
-        for worker, key in entries:
-            slot = self._slots.get(key)
-            if slot is None or slot.worker != worker:
-                yield f"{key!r} is open on {worker!r}, planned for {slot and slot.worker!r}"
-        finished = sum(stage is FINISHED for stage in self._stages.values())
-        if len(entries) + finished != len(self._slots):
-            yield f"{len(entries)} open + {finished} finished != {len(self._slots)} planned"
+        yield from self._keys.contradictions()
         held = {key for key, stage in self._stages.items() if stage is HELD}
         if held != self._holds.waiting.keys():
             yield f"{len(held)} keys are held, {len(self._holds.waiting)} of them will be let go"
 
     def _replan(self, key: Key, slot: Slot) -> Directive | None:
         before, stage = self._slots.get(key), self._stages.get(key)
-        if before is not None:
-            self._drop(key)
-        self._slots[key] = slot
+        self._holds.drop(key)
         if before is None or stage not in (PLACED, FINISHED):
-            self._stages[key] = PLANNED
-            self._open[slot.worker][key] = None
+            self._keys.put(key, slot, PLANNED)
             return Place(key, slot)
-        self._move(key, stage)
+        self._keys.put(key, slot, stage)
         moved = stage is PLACED and slot.worker != before.worker
         return Move(key, before.worker, slot) if moved else None
 
@@ -263,42 +230,21 @@ class Follower:
             if self._to_hold:
                 self._holds.drop(key)
             self._move(key, FINISHED)
-        return self._free(self._holds.done(key)) if self._to_hold else ()
+        return self._again(self._holds.done(key)) if self._to_hold else ()
 
-    def _free(self, keys: Iterable[Key]) -> tuple[Directive, ...]:
-        free = [key for key in keys if self._stages.get(key) is HELD]
-        for key in free:
+    def _again(self, keys: Iterable[Key], stage: Stage = HELD) -> tuple[Directive, ...]:
+        """Those of the keys that have come just that far are planned as before."""
+        again = [key for key in keys if self._stages.get(key) is stage]
+        for key in again:
             self._move(key, PLANNED)
-        return tuple(Place(key, self._slots[key]) for key in free)
+        return tuple(Place(key, self._slots[key]) for key in again)
 
     def _was_sent(self, key: Key) -> bool:
-        return self._stages.get(key, FINISHED) in (
-            PLACED,
-            RELEASED,
-            FINISHED,
-        )
+        return self._stages.get(key, FINISHED) in (PLACED, RELEASED, FINISHED)
 
     def _is_done(self, key: Key) -> bool:
         return self._stages.get(key, FINISHED) is FINISHED
 
-    def _move(self, key: Key, stage: Stage) -> None:
-        before = self._stages.get(key, FINISHED)
-        self._stages[key] = stage
-        if before is FINISHED and stage is not FINISHED:
-            self._open[self._slots[key].worker][key] = None
-        elif before is not FINISHED and stage is FINISHED:
-            self._close(self._slots[key].worker, key)
-
     def _drop(self, key: Key) -> None:
         self._holds.drop(key)
-        slot = self._slots.pop(key, None)
-        if slot is not None:
-            del self._stages[key]
-            self._close(slot.worker, key)
-
-    def _close(self, worker: str, key: Key) -> None:
-        keys = self._open.get(worker)
-        if keys is not None:
-            keys.pop(key, None)
-            if not keys:
-                del self._open[worker]
+        self._keys.drop(key)

@@ -85,6 +85,8 @@ class RunRecord:
         plan: the promise, or None if nothing was planned.
         tasks: in order of their start.
         status: ``ok``, ``failed`` or ``cancelled``.
+        measured: the cluster at the end of the run, with links as transfers were found to take;
+            None if none was measured.
     """
 
     run_id: str
@@ -101,6 +103,7 @@ class RunRecord:
     tasks: tuple[TaskRecord, ...] = ()
     status: str = "ok"
     notes: tuple[str, ...] = field(default=())
+    measured: Cluster | None = None
 
     @staticmethod
     def from_json(text: str | bytes) -> RunRecord:

@@ -68,13 +68,17 @@ class RunWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     tasks: list[TaskRecordWire] = []
     status: str = "ok"
     notes: list[str] = []
+    measured: ClusterWire | None = None
 
+
+_OWN = ("format", "graph", "cluster", "plan", "tasks", "notes", "measured")
+"""Fields of a run that are not plain."""
 
 _NUMBERS = ("start", "end", "nbytes", "transfer_seconds")
 
 
 def encode_run(run: RunRecord) -> bytes:
-    fields = _fields(run, RunWire, "format", "graph", "cluster", "plan", "tasks", "notes")
+    fields = _fields(run, RunWire, *_OWN)
     wire = RunWire(
         format=FORMAT,
         graph=graph_to_wire(run.graph),
@@ -82,6 +86,7 @@ def encode_run(run: RunRecord) -> bytes:
         plan=None if run.plan is None else _plan_to_wire(run.plan),
         tasks=[_task_to_wire(record) for record in run.tasks],
         notes=list(run.notes),
+        measured=None if run.measured is None else cluster_to_wire(run.measured),
         **fields,
     )
     return msgspec.json.encode(wire)
@@ -99,13 +104,14 @@ def decode_run(text: str | bytes) -> RunRecord:
         raise InvalidFormat(f"no run in JSON ({FORMAT}): {error}") from None
     if wire.format != FORMAT:
         raise InvalidFormat(f"a run of format {wire.format!r}; this version reads {FORMAT!r}")
-    fields = _fields(wire, RunWire, "format", "graph", "cluster", "plan", "tasks", "notes")
+    fields = _fields(wire, RunWire, *_OWN)
     return RunRecord(
         graph=graph_from_wire(wire.graph),
         cluster=cluster_from_wire(wire.cluster),
         plan=None if wire.plan is None else _plan_from_wire(wire.plan),
         tasks=tuple(_task_from_wire(task) for task in wire.tasks),
         notes=tuple(wire.notes),
+        measured=None if wire.measured is None else cluster_from_wire(wire.measured),
         **fields,
     )
 

@@ -59,31 +59,14 @@ def freeze(
     m = int(per_task.sum())
     all_demands, demand_of = _intern([Demand()] * m if demands is None else demands, m, "demands")
     check_labels(kind_names, all_demands)
-    e = np.size(producer)
-    edges = _Edges(
-        _integers(producer, e, "producer"),
-        _integers(consumer, e, "consumer"),
-        _floats(nbytes, e, "nbytes"),
-        _integers(multiplicity, e, "multiplicity"),
+    edges = _Edges.of(producer, consumer, nbytes, multiplicity)
+    columns: dict[str, NDArray[Any]] = {"count": _integers(count, n, "count")}
+    columns |= _all_floats(
+        n, output_bytes=output_bytes, release=release, deadline=deadline, due=due, weight=weight
     )
-    counts = _integers(count, n, "count")
-    columns: dict[str, Any] = {
-        "output_bytes": _floats(output_bytes, n, "output_bytes"),
-        "release": _floats(release, n, "release"),
-        "deadline": _floats(deadline, n, "deadline"),
-        "due": _floats(due, n, "due"),
-        "weight": _floats(weight, n, "weight"),
-        "count": counts,
-        "mode_threads": _integers(threads, m, "threads"),
-        "mode_memory": _floats(memory, m, "memory"),
-        "mode_seconds": _floats(seconds, m, "seconds"),
-    }
+    columns |= _of_modes(threads, memory, seconds, m)
     check_columns(names, per_task, columns, sets, checkpoints_of)
-    edges.sort()
-    check_edges(names, edges.producer, edges.consumer, edges.nbytes, edges.multiplicity, counts)
-    edges.fill_sizes(columns["output_bytes"])
-    successor_ptr = _pointers(edges.producer, n)
-    into = np.argsort(edges.consumer, kind="stable").astype(np.int64)
+    edges.settle(names, columns["output_bytes"], columns["count"])
     graph = TaskGraph(
         names=names,
         kinds=kind_names,
@@ -93,14 +76,7 @@ def freeze(
         mode_ptr=np.concatenate([[0], np.cumsum(per_task)]).astype(np.int64),
         demands=all_demands,
         demand_of=demand_of,
-        producer=edges.producer,
-        consumer=edges.consumer,
-        nbytes=edges.nbytes,
-        multiplicity=edges.multiplicity,
-        successor_ptr=successor_ptr,
-        predecessor_ptr=_pointers(edges.consumer, n),
-        predecessor_edge=into,
-        topological=topological_order(names, edges.producer, edges.consumer, successor_ptr),
+        **edges.columns(names),
         **columns,
     )
     _lock(graph)
@@ -114,13 +90,50 @@ class _Edges:
         self.producer, self.consumer = producer, consumer
         self.nbytes, self.multiplicity = nbytes, multiplicity
 
-    def sort(self) -> None:
+    @staticmethod
+    def of(
+        producer: ArrayLike, consumer: ArrayLike, nbytes: ArrayLike, multiplicity: ArrayLike
+    ) -> _Edges:
+        """As they were given, each column as long as that of the producers."""
+        e = np.size(producer)
+        return _Edges(
+            _integers(producer, e, "producer"),
+            _integers(consumer, e, "consumer"),
+            _floats(nbytes, e, "nbytes"),
+            _integers(multiplicity, e, "multiplicity"),
+        )
+
+    def settle(self, names: tuple[str, ...], output_bytes: Floats, counts: Ints) -> None:
+        """Put them in order, check them, and tell their sizes and those of the outputs."""
+        self._sort()
+        check_edges(names, self.producer, self.consumer, self.nbytes, self.multiplicity, counts)
+        self._fill_sizes(output_bytes)
+
+    def columns(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """All columns of a `TaskGraph` that speak of edges.
+
+        Raises:
+            InvalidGraph: for a cycle.
+        """
+        n, successor_ptr = len(names), _pointers(self.producer, len(names))
+        return {
+            "producer": self.producer,
+            "consumer": self.consumer,
+            "nbytes": self.nbytes,
+            "multiplicity": self.multiplicity,
+            "successor_ptr": successor_ptr,
+            "predecessor_ptr": _pointers(self.consumer, n),
+            "predecessor_edge": np.argsort(self.consumer, kind="stable").astype(np.int64),
+            "topological": topological_order(names, self.producer, self.consumer, successor_ptr),
+        }
+
+    def _sort(self) -> None:
         """By producer, then consumer."""
         order = np.lexsort((self.consumer, self.producer))
         self.producer, self.consumer = self.producer[order], self.consumer[order]
         self.nbytes, self.multiplicity = self.nbytes[order], self.multiplicity[order]
 
-    def fill_sizes(self, output_bytes: Floats) -> None:
+    def _fill_sizes(self, output_bytes: Floats) -> None:
         """An output is as large as its largest edge; an edge without a size takes all of it."""
         known = np.nan_to_num(self.nbytes, nan=0.0)
         np.maximum.at(output_bytes, self.producer, known)
@@ -142,6 +155,20 @@ def _intern(values: Sequence[Any], length: int, what: str) -> tuple[tuple[Any, .
         (seen.setdefault(value, len(seen)) for value in values), dtype=np.int64, count=length
     )
     return tuple(seen), places
+
+
+def _of_modes(
+    threads: ArrayLike, memory: ArrayLike, seconds: ArrayLike, length: int
+) -> dict[str, NDArray[Any]]:
+    return {
+        "mode_threads": _integers(threads, length, "threads"),
+        "mode_memory": _floats(memory, length, "memory"),
+        "mode_seconds": _floats(seconds, length, "seconds"),
+    }
+
+
+def _all_floats(length: int, **columns: ArrayLike) -> dict[str, NDArray[Any]]:
+    return {name: _floats(column, length, name) for name, column in columns.items()}
 
 
 def _floats(column: ArrayLike, length: int, what: str) -> Floats:

@@ -1,8 +1,9 @@
 """Is a plan worth following? Only if it beats Dask's own policy whatever the durations.
 
 Both are simulated with expected durations, with durations that are rarely exceeded, and with some
-that are drawn at random. Dask does not see which worker is fast, so which one gets the first tasks
-is chance: it is judged by the median over several such chances.
+that are drawn at random. The plan is mended on the way, as it will be, and Dask steals. Dask does
+not see which worker is fast, so which one gets the first tasks is chance: it is judged by the
+median over several such chances.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.measures.measures import NONE, Measures, choose_measures
 from orchestrator_core.execute.simulate.draws import draws
-from orchestrator_core.execute.simulate.rehearsal import Rehearsal
+from orchestrator_core.execute.simulate.mended import Mended
 from orchestrator_core.execute.simulate.unplanned import Unplanned
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
@@ -33,7 +34,7 @@ SIMULATED_TASKS = 10_000
 SHARE_OF_RUN = 0.02
 """Part of the time that the plan takes which may be spent on simulating Dask's own policy."""
 
-SECONDS_A_TASK = 2e-5
+SECONDS_A_TASK = 1e-5
 """About what it takes to simulate Dask's policy for one task."""
 
 NO_LESSONS = Lessons()
@@ -142,7 +143,7 @@ class _Track:
     """Where the schedule and Dask's own policy meet the same durations."""
 
     def __init__(self, instance: Instance, schedule: Schedule, measures: Measures) -> None:
-        self._plan, self._measures = Rehearsal(instance, schedule), measures
+        self._plan, self._measures = Mended(instance, schedule), measures
         self._dask = Unplanned(instance)
 
     def race(self, tables: Sequence[Floats]) -> Race:

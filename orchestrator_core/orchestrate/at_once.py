@@ -1,8 +1,9 @@
 """Advice at once, and better advice later: for those whose tasks wait for an answer.
 
 A list schedule and few simulations decide whether a plan is followed. What takes longer goes on
-while it is followed already: a search, an order that delays hurt less, what is held back or sent
-ahead, and how few bytes suffice. What that finds is remembered for the next run of the graph.
+when the run is over: a search, an order that delays hurt less, what is held back or sent ahead, and
+how few bytes suffice. What that finds, and whether it is worth following, is remembered for the
+next run of the graph.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.measures.measures import NONE
 from orchestrator_core.execute.record import PlanRecord
-from orchestrator_core.orchestrate.adopt import Verdict, judge
 from orchestrator_core.orchestrate.expect import steadier, with_measures
 from orchestrator_core.orchestrate.experience import Lessons
+from orchestrator_core.orchestrate.finding import Finding, Refinement
 from orchestrator_core.orchestrate.forecast import Forecast
+from orchestrator_core.orchestrate.judged import Basis, Judged
+from orchestrator_core.orchestrate.judging import judged
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.orchestrate.refinements import Refinement, Refinements
+from orchestrator_core.orchestrate.refinements import Refinements
 from orchestrator_core.orchestrate.share import share_of
-from orchestrator_core.orchestrate.thrifty import is_small, saving, thrifty
-from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.orchestrate.thrifty import Thrift, thrifty
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
@@ -34,26 +36,11 @@ LIVELY, STEADY = 0.05, 0.15
 """Part of the remaining time that a change of the plan must save; and where it saves memory, which
 no repair looks at."""
 
+FEW = 2
+"""Other plans that are tried for their bytes while somebody waits."""
 
-CHANCES, SIMULATED_TASKS = 3, 300
-"""Runs of Dask's own policy that are simulated in each race, and tasks in all of them; one run at
-least. Others wait for the answer."""
-
-MUCH, COSTS = 0.3, 0.03
-"""Part of the bytes that Dask would hold which a plan must save to be followed for that alone, and
-part of Dask's time that it may cost."""
-
-FRUGAL = "planned: it saves memory, and takes about as long as Dask's own order"
-
-
-MORE, LARGE_GAIN = 0.25, 0.2
-"""A plan that holds this part more bytes than Dask alone is followed only if it saves this part of
-the time."""
-
-HUNGRY = "left to Dask: the plan would hold far more bytes at once, and end hardly sooner"
-
-THRIFTY = "makespan, few bytes"
-"""Under what name plans that save memory are stored; no objective can have it."""
+SETTLED = 2.0
+"""Seconds for which one waits, when a run is over, until it has been learned from."""
 
 
 class Schedules(Protocol):
@@ -74,7 +61,7 @@ class AtOnce:
 
     def __init__(self, schedule: Schedules, memory: Memory) -> None:
         self._schedule, self._memory = schedule, memory
-        self._refinements = Refinements()
+        self._refinements = Refinements(memory)
 
     def advice(
         self,
@@ -91,51 +78,82 @@ class AtOnce:
             pessimistic: `instance` with durations that are rarely exceeded.
             min_gain, lessons, begun: as in `answer`.
         """
+        question = _Question(instance, pessimistic, flow, min_gain, lessons)
         keys = Keys.of(instance.graph, instance.cluster)
-        key = keys.priced(instance, MAKESPAN)
-        known = self._refinements.find(key, instance) or self._recalled(instance, keys)
-        if known is not None:
-            advice = answer(instance, pessimistic, known, "hit", min_gain, lessons, begun)
-            if self._refinements.is_current(key, instance):
-                return advice
-        else:
+        bucket = keys.priced(instance, MAKESPAN).cost_bucket
+        known = self._refinements.find(keys, instance)
+        if known is None:
             result, cache = self._schedule(instance, flow, objective=MAKESPAN)
-            plain = unrefined(result)
-            advice = answer(instance, pessimistic, plain, cache, min_gain, lessons, begun)
+            first = question.judged(quick(instance, result), bucket)
+            return question.advice(first, cache, begun, lambda: self._refine(question, keys))
+        if known.cost_bucket != bucket:
+            again = question.judged(known.refinement, bucket)
+            return question.advice(again, "hit", begun, lambda: self._refine(question, keys))
+        found = self._up_to_date(question, keys, known)
+        return question.advice(found, "hit", begun, lambda: self._reconsider(question, keys, found))
 
-        def refine() -> Advice:
-            began = time.perf_counter()
-            found = self._refined(instance, pessimistic, keys, flow)
-            return answer(instance, pessimistic, found, "miss", min_gain, lessons, began)
-
-        return replace(advice, refine=refine)
-
-    def _refined(
-        self, instance: Instance, pessimistic: Instance, keys: Keys, flow: str
-    ) -> Refinement:
-        """Found while the first plan is followed; remembered for the next time."""
-        from orchestrator_core.orchestrate.schedules import keep
-
+    def _refine(self, question: _Question, keys: Keys) -> Advice:
+        """Found when the run is over; remembered for the next time."""
+        begun, instance = time.perf_counter(), question.instance
         limits = share_of(instance)
 
         def search() -> PlanResult:
-            return self._schedule(instance, flow, budget=limits, objective=MAKESPAN)[0]
+            return self._schedule(instance, question.flow, budget=limits, objective=MAKESPAN)[0]
 
-        found = refined(instance, pessimistic, search)
-        self._refinements.keep(keys.priced(instance, MAKESPAN), instance, found)
-        if found.saves >= MUCH:
-            keep(self._memory, instance, found.result, keys, flow, under=THRIFTY)
-        return found
+        refinement = refined(instance, question.pessimistic, search)
+        self._memory.settle(SETTLED)
+        bucket = keys.priced(instance, MAKESPAN).cost_bucket
+        found = question.judged(refinement, bucket)
+        self._refinements.keep(keys, instance, found)
+        return question.advice(found, "miss", begun)
 
-    def _recalled(self, instance: Instance, keys: Keys) -> Refinement | None:
-        """The plan of an earlier process that saves memory, if there is one; without its holds."""
-        from orchestrator_core.orchestrate.schedules import recall
+    def _reconsider(self, question: _Question, keys: Keys, found: Finding) -> Advice:
+        """Judge again what is known if the run that is over has taught something."""
+        begun = time.perf_counter()
+        self._memory.settle(SETTLED)
+        return question.advice(self._up_to_date(question, keys, found), "hit", begun)
 
-        result = recall(self._memory, instance, keys, MAKESPAN, under=THRIFTY)
-        saves = 0.0 if result is None else saving(instance, result.schedule)
-        if result is None or saves < MUCH:
-            return None
-        return Refinement(result, NONE, STEADY, saves, f"{saves:.0%} fewer bytes are held; ")
+    def _up_to_date(self, question: _Question, keys: Keys, found: Finding) -> Finding:
+        if found.judged.basis.resembles(question.basis):
+            return found
+        again = question.judged(found.refinement, found.cost_bucket)
+        self._refinements.keep(keys, question.instance, again)
+        return again
+
+
+class _Question:
+    """What is asked about a graph; arguments as of `answer`."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        pessimistic: Instance,
+        flow: str,
+        min_gain: float,
+        lessons: Lessons,
+    ) -> None:
+        self.instance, self.pessimistic, self.flow = instance, pessimistic, flow
+        self.min_gain, self.lessons = min_gain, lessons
+
+    @property
+    def basis(self) -> Basis:
+        """What a judgement would be based on now; lessons go on."""
+        return Basis.of(self.lessons, self.min_gain)
+
+    def judged(self, refinement: Refinement, bucket: str) -> Finding:
+        instance, pessimistic = self.instance, self.pessimistic
+        found = judged(instance, pessimistic, refinement, self.min_gain, self.lessons)
+        return Finding(refinement, bucket, found)
+
+    def advice(
+        self,
+        found: Finding,
+        cache: str,
+        begun: float,
+        refine: Callable[[], Advice] | None = None,
+    ) -> Advice:
+        advice = _advice(self.instance, found.refinement, found.judged, cache, begun)
+        return replace(advice, refine=refine)
 
 
 def answer(
@@ -147,51 +165,40 @@ def answer(
     lessons: Lessons,
     begun: float,
 ) -> Advice:
-    """What to do with the plan; `begun` is `time.perf_counter` when planning began."""
+    """What to do with the plan.
+
+    Args:
+        min_gain: part of Dask's time that it must save. lessons: what earlier runs really took.
+        begun: `time.perf_counter` when planning began.
+    """
+    decided = judged(instance, pessimistic, found, min_gain, lessons)
+    return _advice(instance, found, decided, cache, begun)
+
+
+def _advice(
+    instance: Instance, found: Refinement, decided: Judged, cache: str, begun: float
+) -> Advice:
     result, measures = found.result, found.measures
-    chances = max(1, min(CHANCES, SIMULATED_TASKS // max(1, instance.graph.n_instances)))
-    verdict = judge(
-        instance, pessimistic, result.schedule, min_gain, measures, lessons, chances=chances
-    )
-    proven = lower_bound(instance)
-    frugal = not verdict.adopt and is_frugal(found, verdict)
-    hungry = verdict.adopt and not found.saves and is_hungry(instance, result, verdict)
-    adopted = (verdict.adopt or frugal) and not hungry
-    reason = found.remark + (FRUGAL if frugal else HUNGRY if hungry else verdict.reason)
     record = PlanRecord(
         schedule=result.schedule,
-        predicted=verdict.drawn.planned,
-        lower_bound=proven.seconds,
-        bound_method=proven.method,
+        predicted=decided.predicted,
+        lower_bound=result.lower_bound,
+        bound_method=result.bound_method,
         planner=result.planner,
         cache=cache,
-        adopted=adopted,
-        reason=reason,
-        # Without a gain in time there is nothing to hold the forecast against.
-        default_predicted=None if frugal else verdict.default_predicted,
+        adopted=decided.adopt,
+        reason=decided.reason,
+        default_predicted=decided.default_predicted,
         planning_seconds=time.perf_counter() - begun,
     )
     return Advice(
         record,
-        reason,
+        decided.reason,
         instance=instance,
-        holds=measures.holds if adopted else {},
-        prefetch=measures.prefetch and adopted,
+        holds=measures.holds if decided.adopt else {},
+        prefetch=measures.prefetch and decided.adopt,
         worth=found.worth,
     )
-
-
-def is_frugal(found: Refinement, verdict: Verdict) -> bool:
-    """Does the plan save so many bytes that it need not save time, too?"""
-    races = (verdict.expected, verdict.drawn)
-    return found.saves >= MUCH and all(race.planned <= (1 + COSTS) * race.default for race in races)
-
-
-def is_hungry(instance: Instance, result: PlanResult, verdict: Verdict) -> bool:
-    """Does the plan hold far more bytes than Dask alone would, for a small gain in time?"""
-    if verdict.expected.gain >= LARGE_GAIN or is_small(instance, result.schedule):
-        return False
-    return saving(instance, result.schedule) < -MORE
 
 
 def refined(
@@ -206,11 +213,21 @@ def refined(
     forecast = Forecast(instance, pessimistic, result, result.makespan, "miss")
     thrift = thrifty(forecast)
     if thrift is not None:
-        return Refinement(thrift.result, thrift.measures, STEADY, thrift.saves, thrift.remark)
+        return _thrifty(thrift)
     measures, _ = with_measures(instance, pessimistic, result.schedule)
     return Refinement(result, measures, LIVELY)
+
+
+def quick(instance: Instance, result: PlanResult) -> Refinement:
+    """The plan as it is, or one that holds fewer bytes if that is soon found."""
+    thrift = thrifty(Forecast(instance, instance, result, result.makespan, "miss"), most=FEW)
+    return unrefined(result) if thrift is None else _thrifty(thrift)
 
 
 def unrefined(result: PlanResult) -> Refinement:
     """The plan as it is."""
     return Refinement(result, NONE, LIVELY)
+
+
+def _thrifty(thrift: Thrift) -> Refinement:
+    return Refinement(thrift.result, thrift.measures, STEADY, thrift.saves, thrift.remark)

@@ -7,9 +7,9 @@ import time
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.orchestrate.adopt import Verdict, judge
-from orchestrator_core.orchestrate.dates import has_deadlines, lateness_first
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.worth import Worth, worth
+from orchestrator_core.plan.dates import has_deadlines, lateness_first
 from orchestrator_core.plan.objective import MAKESPAN
 
 
@@ -35,9 +35,14 @@ def advice_on(forecast: Forecast, min_gain: float, remark: str, begun: float) ->
         default_predicted=verdict.default_predicted,
         planning_seconds=time.perf_counter() - begun,
     )
-    # A plan is mended for the makespan alone: one with another aim is followed as it is.
-    instance = forecast.instance if forecast.objective == MAKESPAN else None
-    return Advice(record, reason, instance=instance, holds=verdict.holds, prefetch=verdict.prefetch)
+    return Advice(
+        record,
+        reason,
+        instance=forecast.instance,
+        objective=forecast.objective,
+        holds=verdict.holds,
+        prefetch=verdict.prefetch,
+    )
 
 
 def _verdict(forecast: Forecast, min_gain: float) -> Verdict | Worth:

@@ -2,7 +2,8 @@
 
 The makespan of a schedule is what it takes if every task keeps to its duration. None does, and
 delays add up while gains are lost in waiting, so a forecast is the mean over simulated runs with
-durations drawn as widely as those of earlier runs were spread.
+durations drawn as widely as those of earlier runs were spread, in which the plan is mended as it
+will be.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.measures.measures import NONE, Measures, choose_measures
 from orchestrator_core.execute.simulate.draws import draws
-from orchestrator_core.execute.simulate.rehearsal import Rehearsal
+from orchestrator_core.execute.simulate.mended import Mended
 from orchestrator_core.orchestrate.alike import are_alike
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
@@ -43,7 +44,7 @@ def expected_makespans(
     """
     runs = max(1, min(SAMPLES, SIMULATED_TASKS // max(1, instance.graph.n_instances)))
     tables = draws(instance, pessimistic, runs)
-    rehearsals = [Rehearsal(instance, schedule) for schedule in schedules]
+    rehearsals = [Mended(instance, schedule) for schedule in schedules]
     return [
         float(np.mean([each.makespan(t, measures.holds, measures.prefetch) for t in tables]))
         for each in rehearsals

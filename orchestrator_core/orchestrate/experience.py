@@ -55,6 +55,33 @@ class Lessons:
         return simulated * math.exp(deviation * n / (n + 1))
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run went.
+
+    Attributes:
+        graph_signature, crowd: of what, on whom. seconds: how long it took, > 0.
+        predicted: what the plan that was followed had promised; None if Dask was left alone.
+    """
+
+    graph_signature: str
+    crowd: Crowd
+    seconds: float
+    predicted: float | None
+
+    @staticmethod
+    def of(run: RunRecord) -> Outcome | None:
+        """The outcome of a run; None if it teaches nothing."""
+        if run.status != "ok" or run.seconds <= 0:
+            return None
+        predicted = None
+        if run.mode == "planned":
+            if run.plan is None or run.plan.predicted <= 0:
+                return None
+            predicted = run.plan.predicted
+        return Outcome(run.graph_signature, crowd_of(run.cluster), run.seconds, predicted)
+
+
 class Experience:
     """Lessons by graph and workers; runs are learned from in the order in which they came."""
 
@@ -67,18 +94,22 @@ class Experience:
 
     def learn(self, run: RunRecord) -> None:
         """A run came to its end."""
-        if run.status != "ok" or run.seconds <= 0:
+        self.note(Outcome.of(run))
+
+    def note(self, outcome: Outcome | None) -> None:
+        """A run came to its end like this; None teaches nothing."""
+        if outcome is None:
             return
-        key = (run.graph_signature, crowd_of(run.cluster))
+        key = (outcome.graph_signature, outcome.crowd)
         lessons = self._lessons.setdefault(key, Lessons())
         self._lessons.move_to_end(key)
         if len(self._lessons) > GRAPHS:
             self._lessons.popitem(last=False)
-        if run.mode == "observed":
-            lessons.dask = [*lessons.dask, run.seconds][-RUNS:]
-        elif run.mode == "planned" and run.plan is not None and run.plan.predicted > 0:
+        if outcome.predicted is None:
+            lessons.dask = [*lessons.dask, outcome.seconds][-RUNS:]
+        else:
             # The forecast had the correction in it that was known by then.
-            off = _within(math.log(run.seconds / run.plan.predicted))
+            off = _within(math.log(outcome.seconds / outcome.predicted))
             lessons.drift = _within(lessons.drift + STEP * off)
 
 

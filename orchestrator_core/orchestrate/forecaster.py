@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
-from orchestrator_core.orchestrate.dates import has_deadlines, softened
 from orchestrator_core.orchestrate.forecast import Forecast, price
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.share import share_of
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.dates import has_deadlines, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
 
@@ -106,7 +106,8 @@ class Forecaster:
 
         target = self.objective if objective is None else objective
         keys = Keys.of(instance.graph, instance.cluster)
-        stored = None if planners else recall(self._memory, instance, keys, target)
+        hurry = None if self.budget is None else self.budget.seconds
+        stored = None if planners else recall(self._memory, instance, keys, target, hurry)
         if stored is not None and budget is None:
             return stored, "hit"
         limits = budget or self.budget or share_of(instance)

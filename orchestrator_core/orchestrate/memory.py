@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable
 
-from orchestrator_core.errors import OrchestratorError
-from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Worker
-from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.learn.estimator import fit
 from orchestrator_core.learn.history_costs import HistoryCosts
-from orchestrator_core.store.base import ScheduleKey, Store, StoredSchedule
+from orchestrator_core.orchestrate.experience import Outcome
+from orchestrator_core.orchestrate.scribe.desk import Desk
+from orchestrator_core.orchestrate.scribe.writing import (
+    Build,
+    KeepFinding,
+    KeepSchedule,
+    Past,
+    Recall,
+    Speeds,
+    WriteRun,
+    Written,
+    speeds_of,
+)
+from orchestrator_core.store.base import ScheduleKey, Store, StoredFinding, StoredSchedule
 from orchestrator_core.store.safe import SafeStore
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_core.store.writer import BackgroundWriter
@@ -22,16 +31,17 @@ CLOSING_SECONDS = 10.0
 BUSY_SECONDS = 1.0
 """How long a look-up waits for a database that is busy."""
 
-REMEMBERED = 1000
-"""Schedules that are kept in memory."""
+REMEMBERED, FINDINGS = 1000, 128
+"""Schedules, and findings, that are kept in memory."""
+
+LEARN_EVERY = 16
+"""Of runs that come faster than they can be learned from, every so many are learned from at once;
+the others, together with the last."""
 
 NOTHING_LEARNED = fit(())
 
 RECENT = 64
 """Runs that are looked at again when a process starts."""
-
-Speeds = tuple[tuple[str, float], ...]
-"""Declared speed of each kind of worker."""
 
 
 class Memory:
@@ -40,6 +50,7 @@ class Memory:
     Args:
         store: a `Store`, or where one is (URL or path); default: the user's own.
         in_memory: answer only from what was loaded by `refresh`; else ask the database each time.
+            Nothing is learned from runs as long as nobody has asked for anything.
     """
 
     def __init__(self, store: Store | str | None, *, in_memory: bool) -> None:
@@ -48,25 +59,36 @@ class Memory:
             store = ScheduleStore(store, busy_seconds=BUSY_SECONDS)
         self._store = SafeStore(store)
         self._writer = BackgroundWriter()
+        # Only who lives beside an event loop has reason to let another process write.
+        its_own = store if in_memory and isinstance(store, ScheduleStore) else None
+        self._desk = Desk(self._store, its_own)
         self._in_memory = in_memory
+        self._asked = False
+        self._came = 0
         self._learned = NOTHING_LEARNED
         self._fitted: dict[tuple[frozenset[str], Speeds], HistoryCosts] = {}
         self._schedules: dict[ScheduleKey, StoredSchedule] = {}
+        self._findings: dict[tuple[str, str], StoredFinding] = {}
 
-    def refresh(self) -> bool:
-        """Load the past; returns whether there is any. Waits for the database."""
-        clusters = self._store.clusters(limit=1)
-        if clusters and self._in_memory:
-            self._learned = self._fit(self._store.kinds(), _speeds(clusters[0].workers))
-            stored = self._store.schedules(limit=REMEMBERED)
-            self._schedules = {schedule.key: schedule for schedule in stored}
-        return bool(clusters)
+    def refresh(self) -> Past | None:
+        """Load the past; None if there is none. Waits for the database."""
+        self._asked = True
+        tasks = sum(line.tasks for line in self._store.runs(limit=RECENT))
+        request = Recall(RECENT, REMEMBERED if self._in_memory else 0, FINDINGS)
+        past: Past | None = self._desk.do(request, tasks)
+        if past is not None and past.learned is not None:
+            self._learned = past.learned
+            self._schedules = {schedule.key: schedule for schedule in past.schedules}
+            oldest_first = reversed(past.findings)
+            self._findings = {(each.graph_signature, each.crowd): each for each in oldest_first}
+        return past
 
     def costs(self, kinds: Collection[str], workers: Iterable[Worker]) -> HistoryCosts:
         """What earlier runs taught about these kinds, for workers like these."""
+        self._asked = True
         if self._in_memory:
             return self._learned
-        wanted = frozenset(kinds), _speeds(workers)
+        wanted = frozenset(kinds), speeds_of(workers)
         if wanted not in self._fitted:
             self._fitted[wanted] = self._fit(*wanted)
         return self._fitted[wanted]
@@ -78,39 +100,55 @@ class Memory:
         """The stored schedule of this key."""
         return self._schedules.get(key) if self._in_memory else self._store.find(key)
 
-    def runs(self) -> list[RunRecord]:
-        """The latest runs, the newest first. Waits for the database."""
-        found = []
-        for line in self._store.runs(limit=RECENT):
-            # One that cannot be read teaches nothing.
-            with suppress(OrchestratorError):
-                found.append(self._store.run(line.run_id))
-        return found
-
     def keep(self, stored: StoredSchedule) -> None:
         """Store a schedule, in the background."""
         if self._in_memory and len(self._schedules) < REMEMBERED:
             self._schedules[stored.key] = stored
-        self._writer.submit(lambda: self._store.put(stored))
+        self._writer.submit(lambda: self._desk.do(KeepSchedule(stored), len(stored.schedule)))
 
-    def remember(self, run: RunRecord) -> None:
-        """Store a run and learn from it, in the background."""
-        self._writer.submit(lambda: self._learn(run))
+    def finding(self, place: tuple[str, str]) -> StoredFinding | None:
+        """What was found about a graph and a crowd of workers of these digests."""
+        return self._findings.get(place) if self._in_memory else self._store.finding(*place)
 
-    def _learn(self, run: RunRecord) -> None:
-        self._store.add_run(run)
-        self._fitted = {}
+    def keep_finding(
+        self, place: tuple[str, str], write: Callable[[], StoredFinding], tasks: int
+    ) -> None:
+        """Store what was found about a graph of so many tasks, written in the background."""
+        self._writer.submit(lambda: self._keep_finding(place, write(), tasks))
+
+    def _keep_finding(self, place: tuple[str, str], stored: StoredFinding, tasks: int) -> None:
         if self._in_memory:
-            self._learned = self._fit(self._store.kinds(), _speeds(run.cluster.workers))
+            self._findings.pop(place, None)
+            self._findings[place] = stored
+            if len(self._findings) > FINDINGS:
+                self._findings.pop(next(iter(self._findings)), None)
+        self._desk.do(KeepFinding(stored), tasks)
+
+    def settle(self, seconds: float) -> None:
+        """Wait, `seconds` at most, until all that was remembered is written and learned from."""
+        self._writer.flush(seconds)
+
+    def remember(self, build: Build, tasks: int, told: Callable[[Outcome | None], None]) -> None:
+        """Store a run of so many tasks and learn from it, in the background; `told` how it went."""
+        self._came += 1
+        number = self._came
+        self._writer.submit(lambda: self._write(build, tasks, told, number))
+
+    def _write(
+        self, build: Build, tasks: int, told: Callable[[Outcome | None], None], number: int
+    ) -> None:
+        is_last = number == self._came or number % LEARN_EVERY == 0
+        learn = self._in_memory and self._asked and is_last
+        written: Written = self._desk.do(WriteRun(build, learn), tasks)
+        told(written.outcome)
+        self._fitted = {}
+        if written.learned is not None:
+            self._learned = written.learned
 
     def close(self) -> None:
         """Finish writing, within `CLOSING_SECONDS`."""
         self._writer.flush(CLOSING_SECONDS)
         self._writer.close()
+        self._desk.close()
         if self._owns_store:
             self._store.close()
-
-
-def _speeds(workers: Iterable[Worker]) -> Speeds:
-    """The declared speed of each kind of worker."""
-    return tuple(sorted({(plain_kind(worker.kind), worker.speed) for worker in workers}))

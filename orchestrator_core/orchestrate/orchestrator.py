@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -14,13 +15,13 @@ from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
-from orchestrator_core.orchestrate.dates import has_deadlines, lateness_first, softened
-from orchestrator_core.orchestrate.experience import Experience, Lessons
+from orchestrator_core.orchestrate.experience import Crowd, Experience, Lessons, crowd_of
 from orchestrator_core.orchestrate.forecast import is_known
 from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.store.base import Store
 
@@ -76,7 +77,9 @@ class Orchestrator(Forecaster):
         self.hasty = hasty
         self._quick: AtOnce | None = None
         self._experience = Experience()
-        self._loaded = False
+        self._asked = self._loaded = False
+        self.measured: tuple[Cluster, ...] = ()
+        """Clusters with the links that runs before `warm_up` found, the latest last."""
 
     def advise(
         self, graph: TaskGraph, cluster: Cluster, flow: str, objective: str | None = None
@@ -85,6 +88,7 @@ class Orchestrator(Forecaster):
         keys = Keys.of(graph, cluster)
         advice = Advice(None, f"mode is {self.mode!r}: nothing is planned")
         if self.mode not in ("observe", "off"):
+            self._asked = True
             try:
                 target = self.objective if objective is None else Objective.of(objective)
                 lessons = self._experience.of(keys.graph.digest, cluster)
@@ -100,11 +104,16 @@ class Orchestrator(Forecaster):
 
     def record(self, run: RunRecord) -> None:
         """Remember a run, in the background. Never raises."""
-        if self.mode != "off":
-            self._experience.learn(run)
-            self._memory.remember(run)
-            if self.hasty and self.mode != "observe" and not self._loaded:
-                Thread(target=self._load, name="orchestrator-load", daemon=True).start()
+        self.take(lambda: run, len(run.tasks))
+
+    def take(self, build: Callable[[], RunRecord], tasks: int) -> None:
+        """The same for a run of so many tasks whose record is made where it is written, which may
+        be in another process. Never raises."""
+        if self.mode == "off":
+            return
+        self._memory.remember(build, tasks, self._experience.note)
+        if self.hasty and self._asked and not self._loaded:
+            Thread(target=self._load, name="orchestrator-load", daemon=True).start()
 
     def close(self) -> None:
         """Write what is still to be written."""
@@ -112,10 +121,15 @@ class Orchestrator(Forecaster):
 
     def warm_up(self) -> None:
         """Load the past, and if there is one, what planning needs: `advise` is quick then."""
-        if self.mode in ("observe", "off") or not self._memory.refresh():
+        if self.mode in ("observe", "off"):
             return
-        for run in reversed(self._memory.runs()):
-            self._experience.learn(run)
+        self._asked = True
+        past = self._memory.refresh()
+        if past is None:
+            return
+        self.measured = _one_of_each(past.measured)
+        for outcome in past.outcomes:
+            self._experience.note(outcome)
         self._load()
 
     def _load(self) -> None:
@@ -191,3 +205,11 @@ def advisor_for_store(
         largest=5_000,
         hasty=True,
     )
+
+
+def _one_of_each(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+    """Of clusters of the same workers the first; in reverse order."""
+    first: dict[Crowd, Cluster] = {}
+    for cluster in clusters:
+        first.setdefault(crowd_of(cluster), cluster)
+    return tuple(reversed(first.values()))

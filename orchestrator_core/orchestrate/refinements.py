@@ -1,84 +1,115 @@
 """Refinements: what was found about a graph while it ran, for the next time that it is asked about.
 
-Kept in memory: a graph that is asked about again gets at once what took seconds to find.
+Kept in memory and stored: a graph that is asked about again, be it by another process, gets at once
+what took seconds to find.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import OrchestratorError
-from orchestrator_core.execute.measures.measures import Measures
-from orchestrator_core.orchestrate.experience import Crowd, crowd_of
+from orchestrator_core.orchestrate.finding import (
+    Finding,
+    Refinement,
+    crowd_signature,
+    decode_finding,
+    encode_finding,
+)
+from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.retime import retime
-from orchestrator_core.plan.result import PlanResult
-from orchestrator_core.store.base import ScheduleKey
+from orchestrator_core.plan.first_bound import quick_bound
+from orchestrator_core.store.base import StoredFinding
 
 log = logging.getLogger("orchestrator")
 
 REMEMBERED = 256
-"""Graphs that are remembered; of more, the longest unused is forgotten."""
+"""Graphs that are remembered beside the stored ones; of more, the longest unused is forgotten."""
 
-
-@dataclass(frozen=True, slots=True)
-class Refinement:
-    """A plan, and what is done beside placing.
-
-    Attributes:
-        result: the schedule and its proof. measures: what belongs to it.
-        worth: part of the remaining time that a change during the run must save.
-        saves: part of the bytes that Dask alone would hold at once and this does not; 0 if that is
-            not what it is for.
-        remark: what people are to know about it; empty, or ends with a space.
-    """
-
-    result: PlanResult
-    measures: Measures
-    worth: float
-    saves: float = 0.0
-    remark: str = ""
+Place = tuple[str, str]
+"""Digests of a graph and of a crowd of workers."""
 
 
 class Refinements:
-    """The refinements of a process, by graph and workers.
+    """What was found by this process and by earlier ones, by graph and workers.
 
     What is measured of links and durations changes from run to run; a plan that was made for others
-    is given the times of today, and judged by them.
+    is given the times of today, and a bound that is quick to prove for these.
     """
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, Crowd], tuple[str, Refinement]] = OrderedDict()
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._known: OrderedDict[Place, Finding] = OrderedDict()
 
-    def keep(self, key: ScheduleKey, instance: Instance, refinement: Refinement) -> None:
-        """Remember what was found for this instance, whose key this is."""
-        place = _place(key, instance)
-        self._known[place] = (key.cost_bucket, refinement)
+    def keep(self, keys: Keys, instance: Instance, found: Finding) -> None:
+        """Remember what was found for this instance, and store it in the background."""
+        place = _place(keys, instance)
+        self._remember(place, found)
+
+        def write() -> StoredFinding:
+            text = encode_finding(found, instance, keys.graph)
+            return StoredFinding(*place, text, time.time())
+
+        self._memory.keep_finding(place, write, instance.graph.n_instances)
+
+    def find(self, keys: Keys, instance: Instance) -> Finding | None:
+        """What is known, with the times of `instance`; None if it does not fit."""
+        try:
+            known = self._look_up(keys, instance)
+            return None if known is None else _retimed(known, instance)
+        except OrchestratorError as error:
+            log.info("what was found about a graph no longer fits and is not used: %s", error)
+            return None
+
+    def _look_up(self, keys: Keys, instance: Instance) -> Finding | None:
+        place = _place(keys, instance)
+        known = self._known.get(place)
+        if known is not None and _is_about(known.refinement, instance):
+            self._known.move_to_end(place)
+            return known
+        stored = self._memory.finding(place)
+        if stored is None:
+            return None
+        known = decode_finding(stored.text, instance, keys.graph)
+        self._remember(place, known)
+        return known
+
+    def _remember(self, place: Place, found: Finding) -> None:
+        self._known[place] = found
         self._known.move_to_end(place)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
-    def is_current(self, key: ScheduleKey, instance: Instance) -> bool:
-        """Was what is known found for costs like these?"""
-        return self._known.get(_place(key, instance), ("", None))[0] == key.cost_bucket
 
-    def find(self, key: ScheduleKey, instance: Instance) -> Refinement | None:
-        """What is known, with the times of `instance`; None if it does not fit."""
-        known = self._known.get(_place(key, instance), ("", None))[1]
-        if known is None or set(known.result.schedule.task_names) != set(instance.graph.names):
-            return None
-        try:
-            schedule = retime(instance, known.result.schedule)
-            check_schedule(instance, schedule)
-        except OrchestratorError as error:
-            log.info("a refined schedule no longer fits and is not used: %s", error)
-            return None
-        values = (schedule.makespan,)
-        return replace(known, result=replace(known.result, schedule=schedule, values=values))
+def _is_about(refinement: Refinement, instance: Instance) -> bool:
+    """Does it use the names of this instance?"""
+    schedule = refinement.result.schedule
+    workers = instance.cluster.index
+    return set(schedule.task_names) == set(instance.graph.names) and all(
+        name in workers for name in schedule.worker_names
+    )
 
 
-def _place(key: ScheduleKey, instance: Instance) -> tuple[str, Crowd]:
-    return key.graph_signature, crowd_of(instance.cluster)
+def _retimed(known: Finding, instance: Instance) -> Finding:
+    result = known.refinement.result
+    schedule = retime(instance, result.schedule)
+    check_schedule(instance, schedule)
+    proven = quick_bound(instance)
+    result = replace(
+        result,
+        schedule=schedule,
+        values=(schedule.makespan,),
+        lower_bound=proven.seconds,
+        bound_method=proven.method,
+    )
+    return replace(known, refinement=replace(known.refinement, result=result))
+
+
+def _place(keys: Keys, instance: Instance) -> Place:
+    return keys.graph.digest, crowd_signature(instance.cluster).digest

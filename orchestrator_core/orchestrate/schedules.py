@@ -65,16 +65,16 @@ def recall(
     instance: Instance,
     keys: Keys,
     objective: Objective = MAKESPAN,
-    under: str | None = None,
+    seconds: float | None = None,
 ) -> PlanResult | None:
     """The stored schedule for `instance`, if there is one that still holds; see `keep`.
 
     Under the very prices that it was made for it is taken as it is, with its bound; under others
-    its places and order are kept, and times and bound are made anew.
+    its places and order are kept, and times and bound are made anew; the bound in a part of these
+    `seconds`, if they are given.
     """
     begun = time.perf_counter()
-    key = keys.priced(instance, objective)
-    stored = memory.find(key if under is None else replace(key, objective=under))
+    stored = memory.find(keys.priced(instance, objective))
     if stored is None:
         return None
     same = stored.prices == keys.prices(instance)
@@ -84,7 +84,7 @@ def recall(
     proven = (
         Bound(stored.lower_bound, stored.bound_method)
         if same
-        else first_bound(instance, objective, None)
+        else first_bound(instance, objective, seconds)
     )
     return PlanResult(
         schedule=schedule,
@@ -118,18 +118,16 @@ def keep(
     result: PlanResult,
     keys: Keys,
     flow: str,
-    under: str | None = None,
 ) -> None:
-    """Store a schedule, in the background; `under` another name than that of its objective.
+    """Store a schedule, in the background.
 
     Of two under one key the better one stays: the value of the first criterion stands for the
     makespan where another objective is asked for.
     """
     now = time.time()
-    key = keys.priced(instance, Objective.of(result.objective))
     memory.keep(
         StoredSchedule(
-            key=key if under is None else replace(key, objective=under),
+            key=keys.priced(instance, Objective.of(result.objective)),
             prices=keys.prices(instance),
             schedule=to_canonical(
                 result.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster

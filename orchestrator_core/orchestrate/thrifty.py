@@ -9,8 +9,8 @@ from orchestrator_core.execute.measures.admission import LEAST_PEAK, Admission, 
 from orchestrator_core.execute.measures.measures import Measures
 from orchestrator_core.execute.simulate import simulate_default, simulate_placed
 from orchestrator_core.execute.simulate.footprint import footprint
-from orchestrator_core.orchestrate.dates import has_deadlines
 from orchestrator_core.orchestrate.forecast import Forecast
+from orchestrator_core.plan.dates import has_deadlines
 from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
@@ -32,15 +32,16 @@ class Thrift:
     remark: str
 
 
-def thrifty(forecast: Forecast) -> Thrift | None:
+def thrifty(forecast: Forecast, most: int | None = None) -> Thrift | None:
     """A plan that holds fewer bytes, if it hardly costs time; None if the given one is as good.
 
-    Only plans for the makespan, without deadlines, are looked at.
+    Only plans for the makespan, without deadlines, are looked at; `most` others, for who is in a
+    hurry.
     """
     if forecast.objective != MAKESPAN or has_deadlines(forecast.instance.graph):
         return None
     schedule = forecast.result.schedule
-    found = admission(forecast.instance, schedule)
+    found = admission(forecast.instance, schedule, most=most)
     if found.schedule is schedule and not found.holds:
         return None
     # Outputs that are sent ahead are held twice for longer, so nothing is.

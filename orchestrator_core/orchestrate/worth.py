@@ -13,15 +13,13 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.simulate import simulate_default, simulate_placed
 from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.objectives.saving import saves
 from orchestrator_core.plan.objectives.values import evaluate
 from orchestrator_core.plan.schedule import Schedule
 
 SEEDS = 3
 LARGE = 1_000
 """Orders of equal workers that are simulated; only one for graphs of more tasks than `LARGE`."""
-
-ROUNDING = 1e-9
-"""Values that differ by no more than this part of them are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ def worth(
     placed = simulate_placed(expected, schedule, pessimistic.seconds)
     planned = evaluate(pessimistic, placed, objective)
     default = _default(pessimistic, objective)
-    adopt, criterion = _saves(planned, default, min_gain)
+    adopt, criterion = saves(planned, default, min_gain)
     return Worth(adopt, objective, planned, default, criterion)
 
 
@@ -80,18 +78,3 @@ def _default(instance: Instance, objective: Objective) -> tuple[float, ...]:
     seeds = range(SEEDS if instance.graph.n_instances <= LARGE else 1)
     values = [evaluate(instance, simulate_default(instance, seed=s), objective) for s in seeds]
     return sorted(values)[len(values) // 2]
-
-
-def _saves(
-    planned: tuple[float, ...], default: tuple[float, ...], min_gain: float
-) -> tuple[bool, int]:
-    """Does the plan save enough, and by which criterion is that decided?
-
-    The next one counts only where the plan saves something, but too little, or nothing.
-    """
-    for at, (ours, theirs) in enumerate(zip(planned, default, strict=True)):
-        if ours > theirs * (1 + ROUNDING):
-            return False, at
-        if ours < theirs and ours <= theirs * (1 - min_gain):
-            return True, at
-    return False, 0

@@ -36,8 +36,14 @@ FIRST = "heft"
 IN_THIS_PROCESS = (FIRST, "lists", "bounds", "local-search", "local-search-general", "coarsen")
 """Parts that a plan for the makespan may need in the caller's process."""
 
-PARTS = (*IN_THIS_PROCESS, "repair", "objectives", "solvers")
+SIMULATION = "simulation"
+"""The part that judges plans, whose code is not the planner's."""
+
+PARTS = (*IN_THIS_PROCESS, SIMULATION, "repair", "objectives", "solvers")
 """What is compiled, in this order; searches under the names of their planners."""
+
+RUNS = ("orchestrator_core.plan.warm_parts", "orchestrator_core.execute.simulate.warm_part")
+"""Modules that say how each part is loaded, or compiled, as `RUNS`."""
 
 _started: list[subprocess.Popen[bytes]] = []
 
@@ -116,6 +122,15 @@ def load() -> frozenset[str]:
     return cold
 
 
+def is_missing(name: str) -> bool:
+    """Has this machine no code for the part, and is nobody to wait for it? Then it is compiled in
+    the background from now on."""
+    if os.environ.get(WAIT) == "wait" or _folder() is None or _is_there(name):
+        return False
+    start_in_background()
+    return True
+
+
 def part_of(planner: Planner) -> str:
     """The part that a planner needs; empty if none in this process."""
     if planner.lane is Lane.LIST:
@@ -162,9 +177,8 @@ def _load(name: str) -> None:
 
 
 def _runs() -> dict[str, Callable[[], None]]:
-    """By name, since it knows everything that plans, which must not know it in turn."""
-    parts = importlib.import_module("orchestrator_core.plan.warm_parts")
-    return dict(parts.RUNS)
+    """By name, since they know everything that is compiled, which must not know them in turn."""
+    return {k: v for name in RUNS for k, v in importlib.import_module(name).RUNS.items()}
 
 
 def _folder() -> Path | None:

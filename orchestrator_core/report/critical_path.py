@@ -45,10 +45,7 @@ def critical_path(bars: list[Bar], graph: TaskGraph) -> list[Link]:
     """
     if not bars:
         return []
-    by_task = {bar.task: bar for bar in bars}
-    on_worker: dict[str, list[Bar]] = defaultdict(list)
-    for bar in sorted(bars, key=lambda bar: (bar.end, bar.task)):
-        on_worker[bar.worker].append(bar)
+    by_task, on_worker = _by_task(bars), _by_worker(bars)
     chain: list[Link] = []
     here: Bar | None = max(bars, key=lambda bar: (bar.end, bar.task))
     seen: set[str] = set()
@@ -59,6 +56,23 @@ def critical_path(bars: list[Bar], graph: TaskGraph) -> list[Link]:
         chain.append(Link(here, cause.task if cause else "start", because, max(0.0, idle)))
         here = cause
     return chain[::-1]
+
+
+def cause_of(bar: Bar, bars: list[Bar], graph: TaskGraph) -> tuple[Bar | None, str]:
+    """What one of the bars waited for, as `critical_path` sees it, and why (`Link.because`)."""
+    return _cause(bar, _by_task(bars), _by_worker(bars), graph)
+
+
+def _by_task(bars: list[Bar]) -> dict[str, Bar]:
+    return {bar.task: bar for bar in bars}
+
+
+def _by_worker(bars: list[Bar]) -> dict[str, list[Bar]]:
+    """The bars of each worker by their ends."""
+    on_worker: dict[str, list[Bar]] = defaultdict(list)
+    for bar in sorted(bars, key=lambda bar: (bar.end, bar.task)):
+        on_worker[bar.worker].append(bar)
+    return on_worker
 
 
 def _cause(

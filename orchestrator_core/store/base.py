@@ -19,6 +19,9 @@ from orchestrator_core.plan.schedule import Schedule
 KEEP_SCHEDULES = 10_000
 """Schedules that a store keeps by default; those used longest ago go first."""
 
+KEEP_FINDINGS = 1_000
+"""Findings that a store keeps; those written longest ago go first."""
+
 KEEP_RUNS = 200
 """Runs that a store keeps of each flow by default; the oldest go first."""
 
@@ -63,6 +66,22 @@ class StoredSchedule:
     used_at: float
     hits: int = 0
     flow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFinding:
+    """What was found about a graph on workers like these.
+
+    Attributes:
+        graph_signature: digest that knows no names. crowd: digest of the workers without their
+            names and links.
+        text: as `orchestrate` writes it. updated_at: seconds since 1970 (UTC).
+    """
+
+    graph_signature: str
+    crowd: str
+    text: bytes
+    updated_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +130,10 @@ class Store(Protocol):
       the newest first, at most `limit_per_kind` of each kind; `kinds` are those that have any,
       in alphabetical order.
     - `put_costs` and `costs` keep one text for each name: what was learned, as `learn` writes it.
-    - What does not fit (`KEEP_SCHEDULES`, `KEEP_RUNS`) is forgotten, the oldest first.
+    - `put_finding` replaces what was found about that graph and crowd; `finding` gives it, or
+      None; `findings` gives the newest first.
+    - What does not fit (`KEEP_SCHEDULES`, `KEEP_RUNS`, `KEEP_FINDINGS`) is forgotten, the oldest
+      first.
     - What was damaged is dropped and counted in `dropped`; it is as if it had never been there.
     - After `close`, which may be called twice, every other method raises `StoreError`.
     """
@@ -152,6 +174,12 @@ class Store(Protocol):
     def put_costs(self, name: str, text: bytes) -> None: ...
 
     def costs(self, name: str) -> bytes | None: ...
+
+    def put_finding(self, found: StoredFinding) -> None: ...
+
+    def finding(self, graph_signature: str, crowd: str) -> StoredFinding | None: ...
+
+    def findings(self, *, limit: int = 100) -> list[StoredFinding]: ...
 
     def close(self) -> None: ...
 

@@ -47,7 +47,7 @@ class Database:
         self.url = url
         self.set_aside = 0
         self._path = sqlite_path(url)
-        self._busy_seconds = busy_seconds
+        self.busy_seconds = busy_seconds
         self._engine: Engine | None = None
         self._identity: _Identity = None
         self._lock = threading.Lock()
@@ -113,7 +113,7 @@ class Database:
         if self._path is not None and not read_only(self.url):
             create_private(self._path)
         self._identity = _identity(self._path)
-        engine = open_engine(self.url, busy_seconds=self._busy_seconds)
+        engine = open_engine(self.url, busy_seconds=self.busy_seconds)
         try:
             with engine.connect() as connection:
                 fits = check(connection)
@@ -130,7 +130,7 @@ class Database:
                 f"{masked(self.url)} may only be read, and is no database of revision {HEAD}; "
                 "type: orchestrator db upgrade --db PATH"
             )
-        engine = open_engine(self.url, foreign_keys=False, busy_seconds=self._busy_seconds)
+        engine = open_engine(self.url, foreign_keys=False, busy_seconds=self.busy_seconds)
         try:
             with engine.connect() as connection, writing(connection).begin():
                 bring(connection)

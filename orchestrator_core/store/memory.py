@@ -12,10 +12,12 @@ from orchestrator_core.errors import StoreError
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.store.base import (
+    KEEP_FINDINGS,
     KEEP_RUNS,
     KEEP_SCHEDULES,
     RunSummary,
     ScheduleKey,
+    StoredFinding,
     StoredSchedule,
     observation_of,
     storable,
@@ -33,6 +35,7 @@ class MemoryStore:
         self._schedules: dict[ScheduleKey, StoredSchedule] = {}
         self._runs: dict[str, RunRecord] = {}
         self._costs: dict[str, bytes] = {}
+        self._findings: dict[tuple[str, str], StoredFinding] = {}
         self._lock = threading.RLock()
         self._closed = False
 
@@ -128,6 +131,21 @@ class MemoryStore:
     def costs(self, name: str) -> bytes | None:
         with self._open():
             return self._costs.get(name)
+
+    def put_finding(self, found: StoredFinding) -> None:
+        with self._open():
+            self._findings[found.graph_signature, found.crowd] = found
+            for excess in self.findings(limit=len(self._findings))[KEEP_FINDINGS:]:
+                del self._findings[excess.graph_signature, excess.crowd]
+
+    def finding(self, graph_signature: str, crowd: str) -> StoredFinding | None:
+        with self._open():
+            return self._findings.get((graph_signature, crowd))
+
+    def findings(self, *, limit: int = 100) -> list[StoredFinding]:
+        with self._open():
+            newest = sorted(self._findings.values(), key=lambda each: -each.updated_at)
+            return newest[:limit]
 
     def close(self) -> None:
         self._closed = True

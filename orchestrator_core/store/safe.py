@@ -15,7 +15,13 @@ from orchestrator_core.costs.observation import Observation
 from orchestrator_core.errors import UnknownRun
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
-from orchestrator_core.store.base import RunSummary, ScheduleKey, Store, StoredSchedule
+from orchestrator_core.store.base import (
+    RunSummary,
+    ScheduleKey,
+    Store,
+    StoredFinding,
+    StoredSchedule,
+)
 
 T = TypeVar("T")
 RETRY_SECONDS = 60.0
@@ -106,6 +112,15 @@ class SafeStore:
 
     def costs(self, name: str) -> bytes | None:
         return self._try(lambda: self._inner.costs(name), None)
+
+    def put_finding(self, found: StoredFinding) -> None:
+        self._try(lambda: self._inner.put_finding(found), None)
+
+    def finding(self, graph_signature: str, crowd: str) -> StoredFinding | None:
+        return self._try(lambda: self._inner.finding(graph_signature, crowd), None)
+
+    def findings(self, *, limit: int = 100) -> list[StoredFinding]:
+        return self._try(lambda: self._inner.findings(limit=limit), [])
 
     def close(self) -> None:
         try:

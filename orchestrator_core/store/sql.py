@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from time import time
 from typing import Any
 
@@ -34,6 +35,7 @@ from orchestrator_core.store.base import (
     KEEP_SCHEDULES,
     RunSummary,
     ScheduleKey,
+    StoredFinding,
     StoredSchedule,
     storable,
 )
@@ -41,6 +43,7 @@ from orchestrator_core.store.choose import the_run
 from orchestrator_core.store.codec import DamagedBlob, pack, unpack, unpack_cluster
 from orchestrator_core.store.database import Database
 from orchestrator_core.store.engine import BUSY_SECONDS
+from orchestrator_core.store.findings import Findings
 from orchestrator_core.store.location import masked, to_url
 from orchestrator_core.store.rows import (
     clean,
@@ -101,6 +104,13 @@ class ScheduleStore:
         self._hits: dict[ScheduleKey, tuple[int, float]] = {}
         self._lock = threading.Lock()
         self._dropped = 0
+        self._findings = Findings(self._database, self._drop)
+
+    def __reduce__(self) -> tuple[Callable[[], ScheduleStore], tuple[()]]:
+        """A copy, such as another process gets, is a store of its own in the same database."""
+        limits = {"keep_schedules": self._keep_schedules, "keep_runs": self._keep_runs}
+        busy = self._database.busy_seconds
+        return partial(ScheduleStore, self._database.url, busy_seconds=busy, **limits), ()
 
     @property
     def url(self) -> str:
@@ -225,6 +235,15 @@ class ScheduleStore:
             except DamagedBlob:
                 self._drop(cost_models, chosen)
         return None
+
+    def put_finding(self, found: StoredFinding) -> None:
+        self._findings.put(found)
+
+    def finding(self, graph_signature: str, crowd: str) -> StoredFinding | None:
+        return self._findings.get(graph_signature, crowd)
+
+    def findings(self, *, limit: int = 100) -> list[StoredFinding]:
+        return self._findings.newest(limit)
 
     def close(self) -> None:
         if self._hits:

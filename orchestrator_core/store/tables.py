@@ -112,6 +112,16 @@ cost_models = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
+findings = Table(
+    "findings",
+    metadata,
+    Column("graph_signature", Text, primary_key=True),
+    Column("crowd", Text, primary_key=True),
+    Column("updated_at", Float(53), nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index(None, "updated_at"),
+)
+
 cluster_observations = Table(
     "cluster_observations",
     metadata,

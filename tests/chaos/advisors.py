@@ -13,7 +13,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.costs.sizes import with_sizes
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.directives import Hold
-from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import Floats, TaskGraph
 from orchestrator_core.plan.budget import Budget
@@ -21,6 +21,7 @@ from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.warm import warm_up
 from tests.chaos.workload import Job
+from tests.promises import promised
 
 PATIENCE = 0.5
 LARGEST = 5_000
@@ -75,16 +76,7 @@ class Planner:
 
     def advice(self, instance: Instance, schedule: Schedule, **changes: Any) -> Advice:
         self.plans.append(schedule)
-        record = PlanRecord(
-            schedule=schedule,
-            predicted=schedule.makespan,
-            lower_bound=0.0,
-            bound_method="none",
-            planner="heft",
-            cache="miss",
-            adopted=True,
-            reason="because chaos says so",
-        )
+        record = promised(schedule, planner="heft", reason="because chaos says so")
         given: dict[str, Any] = {
             "graph_signature": "graph",
             "cluster_signature": "cluster",

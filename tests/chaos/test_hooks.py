@@ -20,11 +20,14 @@ from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.watchdog import Watchdog
 from orchestrator_core.execute.dask.session import Session
+from orchestrator_core.execute.dask.steer.alarm import Alarm
 from orchestrator_core.execute.dask.steer.director import Director
+from orchestrator_core.execute.dask.steer.live_tasks import LiveTasks
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.follower import Follower
+from orchestrator_core.execute.planned_keys import PlannedKeys
 from tests.chaos.advisors import Planner
 from tests.chaos.play import expected, looks, make_plugin
 from tests.chaos.workload import graph_of, make_jobs, sinks
@@ -32,11 +35,12 @@ from tests.chaos.workload import graph_of, make_jobs, sinks
 pytestmark = pytest.mark.chaos
 
 CLASSES = (
-    Session, Steering, Follower, Control, Watchdog, Director, Restrictor, Roster, Recorder,
+    Session, Steering, LiveTasks, Alarm, Follower, PlannedKeys, Control, Watchdog, Director,
+    Restrictor, Roster, Recorder,
 )  # fmt: skip
 
 WITHDRAWING = {
-    "fault", "stop", "uninstall", "disable", "clear", "_undo", "_undo_safely", "_withdraw",
+    "fault", "stop", "uninstall", "disable", "clear", "_undo", "_give_up", "_withdraw",
 }  # fmt: skip
 """What a failure is answered with has nobody behind it to answer for it."""
 
@@ -68,7 +72,9 @@ def ways() -> list[Any]:
     """Class, method, mode, and in which part of its calls the method raises."""
     found = []
     for owner, name in methods():
-        modes = {Restrictor: ["restrict"], Steering: ["restrict", "holds"]}.get(owner, ["holds"])
+        modes = ["restrict"] if owner is Restrictor else ["holds"]
+        if owner in (Steering, LiveTasks):
+            modes = ["restrict", "holds"]
         parts = [1.0, RARE] if owner in (Session, Steering, Follower) else [1.0]
         for mode, part in product(modes, parts):
             label = f"{owner.__name__}.{name}-{mode}-{part:g}"

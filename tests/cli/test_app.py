@@ -15,7 +15,8 @@ from orchestrator_core import cli
 from orchestrator_core.cli.app import run
 from tests.cli.conftest import Invoke
 
-COMMANDS = ["plan", "runs", "schedules", "report", "doctor", "db", "live"]
+STORED = ["runs", "report", "why", "whatif", "diff", "trace", "schedules"]
+COMMANDS = ["plan", *STORED, "doctor", "db", "live"]
 HEAVY = {
     "numba",
     "ortools",
@@ -63,7 +64,7 @@ def test_every_command_explains_itself(invoke: Invoke, command: list[str]) -> No
     assert "Usage: orchestrator " + " ".join(command) in shown.out
 
 
-@pytest.mark.parametrize("command", ["plan", "runs", "schedules", "report", "doctor"])
+@pytest.mark.parametrize("command", ["plan", *STORED, "doctor"])
 def test_every_command_speaks_json(invoke: Invoke, command: str) -> None:
     assert "--json" in invoke(command, "--help").out
 

@@ -17,7 +17,7 @@ from orchestrator_core.cli.live.status_view import _figures
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from tests.cli.conftest import Invoke
 from tests.execute.dask.advisors import FixedAdvisor
-from tests.execute.dask.graphs import add, layers, wait_for
+from tests.execute.dask.cluster import add, layers, wait_for
 
 NOWHERE = "tcp://127.0.0.1:9"
 
@@ -130,7 +130,7 @@ def test_enable_and_disable(invoke: Invoke, cluster: LocalCluster) -> None:
 def test_nobody_answers(
     invoke: Invoke, where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("orchestrator_core.execute.dask.watch.remote.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("orchestrator_core.execute.dask.remote.CONNECT_SECONDS", 0.1)
     failed = invoke("live", "status", where)
     assert (failed.code, failed.out) == (1, "")
     assert failed.err.startswith(f"error: no Dask scheduler answers at {where!r}")

@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator_core.errors import StoreError, UnknownRun
-from orchestrator_core.store.base import ScheduleKey, Store
+from orchestrator_core.store.base import ScheduleKey, Store, StoredFinding
 from tests.store.records import KEY, a_cluster, a_plan, a_record, a_run, a_schedule, stored
 
 Make = Callable[..., Store]
@@ -43,6 +43,8 @@ class StoreContract:
         assert store.clusters() == []
         assert store.observations(["load"]) == []
         assert store.costs("etl") is None
+        assert store.finding("graph", "crowd") is None
+        assert store.findings() == []
         assert store.dropped == 0
 
     def test_a_schedule_is_found_as_it_was_put(self, store: Store) -> None:
@@ -111,6 +113,30 @@ class StoreContract:
             store.put(stored(key=replace(KEY, graph_signature=f"g{i}"), used_at=1000.0 + i))
         assert [s.key.graph_signature for s in store.schedules()] == ["g3", "g2"]
         store.close()
+
+    # findings
+
+    def test_the_last_finding_about_a_graph_and_crowd_stays(self, store: Store) -> None:
+        first = StoredFinding("graph", "crowd", b"first", 1000.0)
+        others = [replace(first, crowd="other"), replace(first, graph_signature="other")]
+        for found in (first, *others):
+            store.put_finding(found)
+        last = replace(first, text="größe".encode() * 1000, updated_at=2000.0)
+        store.put_finding(last)
+        assert store.finding("graph", "crowd") == last
+        assert store.finding("graph", "other") == others[0]
+        assert store.finding("none", "crowd") is None
+        assert store.findings(limit=1) == [last]
+        assert len(store.findings()) == 3
+
+    def test_findings_written_longest_ago_are_forgotten(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for module in ("memory", "findings"):
+            monkeypatch.setattr(f"orchestrator_core.store.{module}.KEEP_FINDINGS", 2)
+        for i in range(4):
+            store.put_finding(StoredFinding(f"g{i}", "crowd", b"text", 1000.0 + i))
+        assert [found.graph_signature for found in store.findings()] == ["g3", "g2"]
 
     # runs
 

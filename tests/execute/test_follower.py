@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator_core.execute.directives import Disable, Place, Release, Slot
-from orchestrator_core.execute.follower import Follower, Stage
+from orchestrator_core.execute.follower import Follower
+from orchestrator_core.execute.stage import Stage
 
 A, B = Slot("alice", 0), Slot("bob", 1)
 
@@ -83,7 +84,7 @@ def test_one_fault_is_forgiven_two_are_not() -> None:
 def test_books_that_do_not_agree_disable_at_once() -> None:
     follower = Follower()
     follower.planned({"a": A})
-    follower._open["bob"] = {"a": None}
+    follower._keys._open["bob"] = {"a": None}
     (directive,) = follower.check()
     assert isinstance(directive, Disable)
     assert "broken invariant" in directive.reason

@@ -13,7 +13,8 @@ from random import Random
 import pytest
 
 from orchestrator_core.execute.directives import Directive, Hold, Move, Place, Release, Slot
-from orchestrator_core.execute.follower import Follower, Stage
+from orchestrator_core.execute.follower import Follower
+from orchestrator_core.execute.stage import Stage
 
 WORKERS = ("alice", "bob", "carol")
 

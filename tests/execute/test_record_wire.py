@@ -44,9 +44,21 @@ records = st.builds(
 )
 
 
-@given(graphs(), clusters(), st.lists(records, max_size=4), st.booleans(), NAMES)
+@given(
+    graphs(),
+    clusters(),
+    st.lists(records, max_size=4),
+    st.booleans(),
+    NAMES,
+    st.none() | clusters(),
+)
 def test_any_run_survives_json(
-    graph: TaskGraph, cluster: Cluster, tasks: list[TaskRecord], planned: bool, flow: str
+    graph: TaskGraph,
+    cluster: Cluster,
+    tasks: list[TaskRecord],
+    planned: bool,
+    flow: str,
+    measured: Cluster | None,
 ) -> None:
     run = a_run(
         graph=graph,
@@ -54,6 +66,7 @@ def test_any_run_survives_json(
         tasks=tuple(tasks),
         plan=a_plan() if planned else None,
         flow=flow,
+        measured=measured,
     )
     assert RunRecord.from_json(run.to_json()) == run
 

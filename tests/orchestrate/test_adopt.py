@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core import Budget, Cluster, Instance, Link, TaskGraph, Worker, plan
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.graph.task import Edge, Task
 from orchestrator_core.orchestrate.adopt import judge
 from orchestrator_core.orchestrate.alike import are_alike
@@ -138,7 +139,9 @@ class TestMeasures:
     def test_the_forecast_is_of_what_will_be_done(self) -> None:
         measures, expected = with_measures(self.instance, self.instance, self.schedule)
         assert expected == 10.0
-        assert expected_makespans(self.instance, self.instance, [self.schedule]) == [13.0]
+        # Without the hold it takes 13 s, or else t goes elsewhere on the way.
+        assert Rehearsal(self.instance, self.schedule).makespan() == 13.0
+        assert expected_makespans(self.instance, self.instance, [self.schedule]) == [10.0]
         again = judge(self.instance, self.instance, self.schedule, 0.05, measures)
         assert again.measures is measures
 
@@ -151,9 +154,19 @@ def test_the_empty_plan_is_left_to_dask() -> None:
 
 
 def test_a_plan_that_loses_is_refused_by_its_worst_case() -> None:
-    """Everything on the slowest worker: 8 s where Dask takes 8 s at worst."""
-    instance = chain()
-    bad = Schedule([Assignment(f"c{i}", "w0", float(i), i + 1.0) for i in range(8)])
+    """Everything on the slowest worker, as Dask at worst, and over before it could be mended."""
+    step = 1 / 64
+    instance = chain(seconds=step)
+    bad = Schedule([Assignment(f"c{i}", "w0", i * step, (i + 1) * step) for i in range(8)])
     verdict = judge(instance, instance, bad, 0.05)
     assert not verdict.adopt
     assert verdict.expected.gain == 0.0
+
+
+def test_a_plan_is_judged_by_what_mending_makes_of_it() -> None:
+    """Everything on the slowest worker: after a quarter of a second the fast one takes over."""
+    bad = Schedule([Assignment(f"c{i}", "w0", float(i), i + 1.0) for i in range(8)])
+    verdict = judge(chain(), chain(), bad, 0.05)
+    # One task of 1 s on the slow worker, seven of 0.25 s on the fast one.
+    assert (verdict.expected.planned, verdict.expected.default) == (2.75, 8.0)
+    assert verdict.adopt

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from orchestrator_core import Cluster, InvalidInput, Orchestrator, TaskGraph, Worker
-from orchestrator_core.orchestrate.dates import lateness_first, softened
 from orchestrator_core.orchestrate.keys import Keys
-from orchestrator_core.orchestrate.worth import _saves
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.dates import lateness_first, softened
 from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.objectives.saving import saves
 from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.store.memory import MemoryStore
 
@@ -60,7 +60,8 @@ def test_the_cheapest_plan_leaves_dear_workers_alone(how):
     assert advice.plan.lower_bound <= 8.0 + 1e-6
     assert "price is 8 against" in advice.reason
     assert advice.plan.default_predicted is None, "seconds say nothing about a price"
-    assert advice.instance is None, "nobody mends a plan for the price"
+    assert advice.instance is not None, "a plan for the price is mended, too"
+    assert str(advice.objective) == "price"
 
 
 def test_an_objective_that_there_is_not():
@@ -158,4 +159,4 @@ def test_what_is_stated_fills_in_for_what_was_not_learned():
     ],
 )
 def test_the_first_criterion_that_differs_decides(planned, default, verdict):
-    assert _saves(planned, default, 0.05) == verdict
+    assert saves(planned, default, 0.05) == verdict

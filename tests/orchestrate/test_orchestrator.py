@@ -10,6 +10,7 @@ import pytest
 from orchestrator_core import (
     Cluster,
     InvalidInstance,
+    Link,
     Orchestrator,
     RunRecord,
     TaskGraph,
@@ -223,3 +224,19 @@ def test_on_equal_workers_with_equal_tasks_nothing_is_gained_and_dask_is_left_al
     )
     assert advice.plan is not None
     assert not advice.adopted
+
+
+def test_the_links_that_runs_found_are_there_when_a_process_starts(store):
+    workers = two_workers().workers
+    slow, quick = Cluster(workers, Link(0.001, 1e7)), Cluster(workers, Link(0.001, 1e9))
+    other = Cluster(workers[:1], Link(0.001, 1e8))
+    orchestrator = Orchestrator(store)
+    run = ran(sweep(), two_workers(), orchestrator.advise(sweep(), two_workers(), "sweep"))
+    for started, measured in enumerate((slow, other, quick, None)):
+        found = replace(run, run_id=uuid.uuid4().hex, started_at=float(started), measured=measured)
+        orchestrator.record(found)
+    orchestrator.close()
+    later = Orchestrator(store)
+    assert later.measured == ()
+    later.warm_up()
+    assert later.measured == (other, quick), "the latest of each crowd, and it comes last"

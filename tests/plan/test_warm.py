@@ -43,6 +43,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(warm, "_there", set())
     monkeypatch.setattr(warm, "start_in_background", lambda: ran.append("background"))
     runs = {name: lambda name=name: ran.append(name) for name in warm.PARTS}
+    monkeypatch.setattr(warm, "RUNS", (warm_parts.__name__,))
     monkeypatch.setattr(warm_parts, "RUNS", runs)
     warm._load.cache_clear()
     warm._load_compiler.cache_clear()
@@ -52,7 +53,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_every_part_can_be_run() -> None:
-    assert set(warm_parts.RUNS) == set(warm.PARTS)
+    assert set(warm._runs()) == set(warm.PARTS)
 
 
 def test_every_planner_that_works_in_the_callers_process_has_a_part() -> None:
@@ -66,6 +67,16 @@ def test_it_is_warm_once_every_part_was_run(cold: list[str]) -> None:
     warm.compile_all()
     assert cold == list(warm.PARTS)
     assert warm.is_warm()
+
+
+def test_what_is_missing_is_compiled_aside_and_not_waited_for(cold: list[str], monkeypatch) -> None:
+    assert warm.is_missing(warm.SIMULATION)
+    assert cold == ["background"]
+    warm._mark(warm.SIMULATION)
+    assert not warm.is_missing(warm.SIMULATION)
+    assert warm.is_missing("heft")
+    monkeypatch.setenv(warm.WAIT, "wait")
+    assert not warm.is_missing("heft")
 
 
 def test_what_was_compiled_before_a_crash_counts(cold: list[str], monkeypatch) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy import Engine, inspect, text
 
 from orchestrator_core.errors import SchemaMismatch, StoreError
 from orchestrator_core.store import schema
+from orchestrator_core.store.codec import pack
 from orchestrator_core.store.engine import open_engine
 from orchestrator_core.store.location import VARIABLE, default_url, sqlite_path, to_url
 from orchestrator_core.store.sql import ScheduleStore
@@ -75,13 +76,28 @@ def test_the_tables_are_what_the_migrations_make(url: str, engine: Engine) -> No
 
 
 def test_up_down_and_up_again(url: str, engine: Engine) -> None:
-    assert "none -> 0001" in schema.upgrade(url)
+    assert f"none -> {schema.HEAD}" in schema.upgrade(url)
     assert names_in(engine) == EVERYTHING
     schema.upgrade(url, "base")
     assert names_in(engine) == {"alembic_version"}
     schema.upgrade(url)
     assert names_in(engine) == EVERYTHING
     assert "already" in schema.upgrade(url)
+
+
+def test_a_database_from_before_findings_keeps_its_rows(url: str, engine: Engine) -> None:
+    schema.upgrade(url, "0001")
+    assert "findings" not in names_in(engine)
+    with engine.begin() as connection:
+        connection.execute(
+            text("INSERT INTO cost_models (name, updated_at, body) VALUES ('a', 1.0, :body)"),
+            {"body": pack(b"kept")},
+        )
+    assert f"0001 -> {schema.HEAD}" in schema.upgrade(url)
+    store = ScheduleStore(url)
+    assert store.costs("a") == b"kept"
+    assert store.findings() == []
+    store.close()
 
 
 def test_a_new_database_is_made_at_the_first_use(url: str, engine: Engine) -> None:
@@ -113,10 +129,10 @@ def older(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for path in schema.migrations_dir().glob("**/*.py"):
         copy = folder / path.relative_to(schema.migrations_dir())
         copy.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
-    (folder / "versions" / "0002_more.py").write_text(
+    (folder / "versions" / "9999_more.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0002', '0001'\n"
+        f"revision, down_revision = '9999', '{schema.HEAD}'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('cost_models') as table:\n"
         "        table.add_column(sa.Column('more', sa.Text))\n"
@@ -126,8 +142,8 @@ def older(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         encoding="utf-8",
     )
     monkeypatch.setattr(schema, "migrations_dir", lambda: folder)
-    monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
-    monkeypatch.setattr(schema, "HEAD", "0002")
+    monkeypatch.setattr(schema, "REVISIONS", (*schema.REVISIONS, "9999"))
+    monkeypatch.setattr(schema, "HEAD", "9999")
 
 
 def test_an_older_sqlite_file_is_upgraded_by_itself_and_keeps_its_rows(
@@ -143,7 +159,7 @@ def test_an_older_sqlite_file_is_upgraded_by_itself_and_keeps_its_rows(
     store.close()
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [
-            ("0002",)
+            ("9999",)
         ]
     connection.close()
 
@@ -154,9 +170,9 @@ def test_an_older_postgres_is_refused_with_the_command_to_type(
     schema.upgrade(postgres_url)
     request.getfixturevalue("older")
     store = ScheduleStore(postgres_url)
-    with pytest.raises(SchemaMismatch, match=r"0001.*orchestrator db upgrade --db 'postgresql"):
+    with pytest.raises(SchemaMismatch, match=r"000.*orchestrator db upgrade --db 'postgresql"):
         store.find(KEY)
-    schema.upgrade(postgres_url, "0002")
+    schema.upgrade(postgres_url, "9999")
     assert store.find(KEY) is None
     store.close()
 
@@ -164,12 +180,12 @@ def test_an_older_postgres_is_refused_with_the_command_to_type(
 def test_a_failed_upgrade_leaves_no_trace(
     tmp_path: Path, older: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = schema.migrations_dir() / "versions" / "0002_more.py"
+    script = schema.migrations_dir() / "versions" / "9999_more.py"
     broken = script.read_text(encoding="utf-8").replace("'cost_models'", "'no_such_table'")
     script.write_text(broken, encoding="utf-8")
     path = tmp_path / "s.db"
     with pytest.raises(StoreError, match="cannot be upgraded"):
-        schema.upgrade(path, "0002")
+        schema.upgrade(path, "9999")
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
     connection.close()
@@ -187,8 +203,8 @@ def test_two_processes_that_start_at_once_upgrade_once(url: str, engine: Engine)
     ]
     said = sorted(start.communicate(timeout=60)[0].strip() for start in starts)
     assert [start.returncode for start in starts] == [0, 0]
-    assert said[0].endswith("is at revision 0001 already")
-    assert said[1].endswith("none -> 0001")
+    assert said[0].endswith(f"is at revision {schema.HEAD} already")
+    assert said[1].endswith(f"none -> {schema.HEAD}")
     assert names_in(engine) == EVERYTHING
 
 

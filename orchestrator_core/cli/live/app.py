@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
@@ -20,31 +22,19 @@ Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 @app.command()
 def status(address: Address, as_json: Json = False) -> None:
     """Show what runs, when it will end, how late it is."""
-    from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.live.status_view import show
-    from orchestrator_core.execute.dask.watch import remote
+    from orchestrator_core.execute.dask import remote
 
-    with remote.connect(address) as client:
-        found = remote.status(client)
-    if as_json:
-        print_json(found)
-    else:
-        show(found)
+    _answer(address, remote.status, show, as_json)
 
 
 @app.command()
 def workers(address: Address, as_json: Json = False) -> None:
     """List the workers as plans see them: kind, threads, speed."""
-    from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.live.status_view import show_workers
-    from orchestrator_core.execute.dask.watch import remote
+    from orchestrator_core.execute.dask import remote
 
-    with remote.connect(address) as client:
-        found = remote.status(client)["workers"]
-    if as_json:
-        print_json(found)
-    else:
-        show_workers(found)
+    _answer(address, lambda client: remote.status(client)["workers"], show_workers, as_json)
 
 
 @app.command()
@@ -56,16 +46,10 @@ def gantt(
     as_json: Json = False,
 ) -> None:
     """Draw the plan of a run and what really happens."""
-    from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.live.gantt_view import show
-    from orchestrator_core.execute.dask.watch import remote
+    from orchestrator_core.execute.dask import remote
 
-    with remote.connect(address) as client:
-        found = remote.gantt(client, run)
-    if as_json:
-        print_json(found)
-    else:
-        show(found)
+    _answer(address, partial(remote.gantt, run_id=run), show, as_json)
 
 
 @app.command()
@@ -77,16 +61,10 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Explain where a task is, and what it waits for."""
-    from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.live.why_view import show
-    from orchestrator_core.execute.dask.watch import remote
+    from orchestrator_core.execute.dask import remote
 
-    with remote.connect(address) as client:
-        found = remote.why(client, key)
-    if as_json:
-        print_json(found)
-    else:
-        show(found)
+    _answer(address, partial(remote.why, key=key), show, as_json)
 
 
 @app.command()
@@ -105,7 +83,7 @@ def enable(
 ) -> None:
     """Begin to plan what is submitted from now on."""
     from orchestrator_core.cli.console import results
-    from orchestrator_core.execute.dask.watch import remote
+    from orchestrator_core.execute.dask import remote
 
     with remote.connect(address) as client:
         added = remote.enable(client, mode=mode, store=store, objective=objective)
@@ -118,10 +96,25 @@ def enable(
 def disable(address: Address) -> None:
     """Leave the cluster to Dask alone; running tasks run on."""
     from orchestrator_core.cli.console import remark, results
-    from orchestrator_core.execute.dask.watch import remote
+    from orchestrator_core.execute.dask import remote
 
     with remote.connect(address) as client:
         written = remote.disable(client)
     results().print("disabled", soft_wrap=True)
     if not written:
         remark("note: not all runs were written in time")
+
+
+def _answer(
+    address: str, ask: Callable[[Any], Any], show: Callable[[Any], None], as_json: bool
+) -> None:
+    """Ask with a client of the scheduler at that address, and show what comes back."""
+    from orchestrator_core.cli.console import print_json
+    from orchestrator_core.execute.dask import remote
+
+    with remote.connect(address) as client:
+        found = ask(client)
+    if as_json:
+        print_json(found)
+    else:
+        show(found)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.execute.dask.plugin import OrchestratorPlugin
-from orchestrator_core.execute.directives import Slot
+from orchestrator_core.execute.dask.watch.rpc import PLAN_BYTES
+from orchestrator_core.execute.directives import Hold, Slot
+from orchestrator_core.execute.live.live_plan import LivePlan
 from orchestrator_core.execute.record import TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 
@@ -68,12 +70,18 @@ def begin(
     run_id: str,
     tasks: Sequence[tuple[str, str, str]],
     slots: Mapping[str, Slot] | None = None,
+    holds: Mapping[str, Hold] | None = None,
+    plan: LivePlan | None = None,
 ) -> Any:
     """Announce tasks (key, name, kind) that will be submitted one by one, and where they belong.
 
+    Args:
+        holds: by key, as slots are. plan: the same plan by names, in seconds from now; with it the
+            scheduler mends the plan while it is followed.
+
     Returns the start of the run, in seconds since 1970 on the scheduler's clock.
     """
-    return _sync(client, _begin, run_id, tasks, slots or {})
+    return _sync(client, _begin, run_id, tasks, slots or {}, holds or {}, plan)
 
 
 def records(client: Client, run_id: str) -> Any:
@@ -130,12 +138,23 @@ async def _fetch_cluster(client: Any) -> Cluster:
 
 
 async def _begin(
-    client: Any, run_id: str, tasks: Sequence[tuple[str, str, str]], slots: Mapping[str, Slot]
+    client: Any,
+    run_id: str,
+    tasks: Sequence[tuple[str, str, str]],
+    slots: Mapping[str, Slot],
+    holds: Mapping[str, Hold],
+    plan: LivePlan | None,
 ) -> float:
+    more: dict[str, Any] = {}
+    if holds:
+        more["holds"] = [[k, list(h.sent), list(h.done), h.patience] for k, h in holds.items()]
+    if plan is not None and len(text := plan.to_json()) <= PLAN_BYTES:
+        more["plan"] = text
     answer = await client.scheduler.orchestrator_begin(
         run_id=run_id,
         tasks=[list(task) for task in tasks],
         slots=[[key, slot.worker, slot.rank, slot.mode] for key, slot in slots.items()],
+        **more,
     )
     return float(answer["started_at"])
 

@@ -15,7 +15,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
 from orchestrator_core.execute.dask.session import Session
-from orchestrator_core.execute.dask.steer.director import Override
+from orchestrator_core.execute.dask.steer.override import Override
 from orchestrator_core.execute.dask.watch.publish import publish
 from orchestrator_core.execute.dask.watch.rpc import Handlers
 from orchestrator_core.execute.dask.watch.status import Status

@@ -15,20 +15,21 @@ from distributed.metrics import time
 
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask.config import Options
+from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs import snapshot
 from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun, Announcements
 from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.plans.advisory import Advisory
+from orchestrator_core.execute.dask.plans.announcing import Announcing
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.planning import Planning
 from orchestrator_core.execute.dask.scaling.elastic import Elastic
 from orchestrator_core.execute.dask.steer.steering import Steering
-from orchestrator_core.execute.dask.watch.counters import Counters
 from orchestrator_core.execute.dask.workers import describe
 from orchestrator_core.execute.dask.workers.meters import Meters
 from orchestrator_core.execute.dask.workers.roster import Roster
-from orchestrator_core.execute.directives import Key, Slot
+from orchestrator_core.execute.directives import Hold, Key, Slot
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler
@@ -57,7 +58,9 @@ class Session:
         self.roster = Roster(scheduler)
         self.recorder = Recorder(self.roster)
         self.meters = Meters(scheduler)
-        self.announcements = Announcements(self._give_up)
+        self.announcements = Announcements(
+            lambda run: self.announcing.give_up(run), lambda epoch: self.control.end(epoch)
+        )
         self.counters = Counters()
         self.steering = Steering(
             scheduler,
@@ -75,8 +78,9 @@ class Session:
             self.fault,
             options.hung_after or 0.0,
         )
+        self.announcing = Announcing(self.announcements, self.recorder, self.steering, self.control)
         self.elastic = Elastic(scheduler, self.roster, self.control.remaining, self.fault)
-        self.advisory = Advisory(make_advisor, self.fault)
+        self.advisory = Advisory(make_advisor, self.fault, self.roster.recall)
         self.planning = Planning(options, self.advisory, self.steering, self.control, self.fault)
         # Looked at with each transition; to look is cheaper than to ask.
         self._ledgers = self.recorder.ledgers
@@ -107,7 +111,7 @@ class Session:
         """Begin to steer and to record; what takes long goes on in the background."""
         if not self.is_live:
             return
-        self.advisory.start()
+        self.advisory.start(plans=self.mode != "observe")
         self.steering.install()
         if self.steering.carrier is not None:
             self.elastic.install()
@@ -133,6 +137,7 @@ class Session:
         """The scheduler forgot all tasks."""
         for run in list(self._runs):
             run.close("cancelled")
+        self.announcements.forsake()
         self.steering.restart()
 
     def fault(self, where: str, error: Exception) -> None:
@@ -150,8 +155,7 @@ class Session:
 
     def new_graph(self, keys: Collection[Key], wanted: Collection[Key]) -> None:
         """A graph of these keys arrived, because of the wanted ones; nothing of it was sent yet."""
-        if len(self.announcements):
-            self.steering.arrive(k for k in keys if self.announcements.epoch(k) is not None)
+        self.announcing.arrive(keys)
         watched = self.recorder.ledgers
         fresh = [key for key in keys if key not in watched]
         self.steering.renew(fresh)
@@ -175,27 +179,21 @@ class Session:
         self.counters.graph_ended(run.advice.plan if run.advice else None, run.adopted)
         self.recorder.unwatch(run.snapshot.keys, run)
         if run.ended and run.is_worth_keeping:
-            self.advisory.record(lambda: run.record(signatures))
-
-    # --- announced runs ----------------------------------------------------------------------
+            run.measured = self.roster.measured()
+            self.advisory.record(run.finished())
 
     def begin(
-        self, run_id: str, tasks: Iterable[tuple[Key, str, str]], slots: Mapping[Key, Slot]
+        self,
+        run_id: str,
+        tasks: Iterable[tuple[Key, str, str]],
+        slots: Mapping[Key, Slot],
+        holds: Mapping[Key, Hold],
+        plan: bytes | None = None,
     ) -> AnnouncedRun | None:
-        """These tasks will come one by one; None if nobody takes notice."""
+        """These tasks will come one by one; None if nobody takes notice. See `Announcing`."""
         if not self.is_live:
             return None
-        tasks = list(tasks)
-        run = self.announcements.begin(run_id, tasks, time())
-        self.recorder.watch((key for key, _, _ in tasks), run)
-        self.steering.follow(slots)
-        return run
-
-    def _give_up(self, run: AnnouncedRun) -> None:
-        self.recorder.unwatch(run.labels, run)
-        for key in run.labels:
-            if self.steering.state(key) is None:
-                self.steering.follower.forgotten(key)
+        return self.announcing.begin(run_id, tasks, slots, holds, plan)
 
     # --- events ------------------------------------------------------------------------------
 
@@ -235,10 +233,3 @@ class Session:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return task
-
-
-def signatures(run: GraphRun) -> tuple[str, str]:
-    """Keys of a run's graph and cluster, for runs about which no advisor was asked."""
-    from orchestrator_core.graph.signature import cluster_signature, graph_signature
-
-    return graph_signature(run.snapshot.graph).digest, cluster_signature(run.cluster).digest

@@ -9,6 +9,7 @@ Pure: no clock, no thread, no connection. Who executes looks, asks, and carries 
 from __future__ import annotations
 
 from orchestrator_core.execute.live.course import Correction, Course
+from orchestrator_core.execute.live.live_plan import LivePlan
 from orchestrator_core.execute.live.sight import Execution, Sight
 
-__all__ = ["Correction", "Course", "Execution", "Sight"]
+__all__ = ["Correction", "Course", "Execution", "LivePlan", "Sight"]

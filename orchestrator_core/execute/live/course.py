@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.live.begun import begun
+from orchestrator_core.execute.live.mending import Mended, Mending
 from orchestrator_core.execute.live.pace import Observed, Pace
 from orchestrator_core.execute.live.repricing import reprice
 from orchestrator_core.execute.live.sight import Sight
 from orchestrator_core.execute.live.telling import tell
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
+from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.repair import Event, Replan, replan
 from orchestrator_core.plan.schedule import Schedule
 
@@ -49,6 +52,7 @@ class Course:
         wanted: tasks whose outputs somebody keeps.
         worth: part of the remaining time that a change must save; a plan that jumps about helps
             nobody.
+        objective: what the plan minimises; deadlines come before it, as due dates.
     """
 
     def __init__(
@@ -57,8 +61,12 @@ class Course:
         schedule: Schedule,
         wanted: Collection[str] = (),
         worth: float = 0.05,
+        objective: Objective = MAKESPAN,
     ) -> None:
-        self.instance = instance
+        if has_deadlines(instance.graph):
+            objective = lateness_first(objective)
+            instance = Instance(softened(instance.graph), instance.cluster, instance.seconds)
+        self.instance, self.objective = instance, objective
         self.wanted, self.worth = tuple(wanted), worth
         self.follow(schedule)
 
@@ -75,7 +83,11 @@ class Course:
         Raises:
             OrchestratorError: if no repair is possible.
         """
-        rest, events = self.standing(sight)
+        pace, running = self._pace(sight)
+        rest = reprice(self.instance, sight.cluster, sight.paused, pace)
+        events = tell(sight, running, rest, self.schedule)
+        if self.objective != MAKESPAN:
+            return self._mended(sight, pace, rest, events, budget)
         found = replan(
             rest,
             self.schedule,
@@ -97,10 +109,40 @@ class Course:
         Raises:
             InfeasibleInstance: if a task can run nowhere any more.
         """
-        running = begun(sight, self.rank)
-        pace = Pace.of(self._observed(sight, running))
+        pace, running = self._pace(sight)
         instance = reprice(self.instance, sight.cluster, sight.paused, pace)
         return instance, tell(sight, running, instance, self.schedule)
+
+    def _pace(self, sight: Sight) -> tuple[Pace, dict[str, tuple[str, float]]]:
+        """How fast it goes; what runs, with its worker and since when."""
+        running = begun(sight, self.rank)
+        return Pace.of(self._observed(sight, running)), running
+
+    def _mended(
+        self,
+        sight: Sight,
+        pace: Pace,
+        rest: Instance,
+        events: tuple[Event, ...],
+        budget: Budget | None,
+    ) -> Correction:
+        """The correction for another objective than the makespan."""
+        gone = sight.paused | (set(self.schedule.worker_names) - set(rest.cluster.names))
+        whole = reprice(self.instance, sight.cluster, gone, pace)
+        problem = Mending(
+            rest, whole, self.schedule, sight.now, events, self.wanted, self.objective, self.worth
+        )
+        found = problem.mended(budget)
+        must, better = bool(found.steady.moved), found.best is not found.steady
+        return Correction(
+            schedule=found.best.schedule,
+            moves=len(found.best.moved),
+            pays=must or better,
+            reason=_why(found, self.objective),
+            end=found.best.makespan,
+            blocked=found.best.blocked,
+            rest=rest,
+        )
 
     def _judged(self, found: Replan, sight: Sight, rest: Instance) -> Correction:
         kept, new = found.kept_makespan, found.makespan
@@ -136,6 +178,15 @@ class Course:
         believed = float(self.instance.seconds[graph.mode_ptr[place], cluster.index[worker]])
         if math.isfinite(believed):
             yield Observed(graph.kinds[graph.kind_of[place]], worker, believed, seconds)
+
+
+def _why(found: Mended, objective: Objective) -> str:
+    moves = f"{len(found.best.moved)} tasks go elsewhere"
+    if found.best is found.steady:
+        return f"{moves}, as they have to"
+    kept, values = found.kept, found.values
+    at = next((i for i, (a, b) in enumerate(zip(kept, values, strict=True)) if b < a), 0)
+    return f"{moves}, so that the {objective.criteria[at]} is {values[at]:.3g}, not {kept[at]:.3g}"
 
 
 def _reason(found: Replan, must: bool, saved: float) -> str:

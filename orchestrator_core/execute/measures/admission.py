@@ -15,7 +15,7 @@ from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.measures.trials import Trial, trials
 from orchestrator_core.execute.simulate import simulate_default
 from orchestrator_core.execute.simulate.footprint import footprint
-from orchestrator_core.execute.simulate.lagging import LAG
+from orchestrator_core.execute.simulate.rehearsal import LAG
 from orchestrator_core.plan.schedule import Schedule
 
 LARGEST = 2_000
@@ -32,6 +32,13 @@ FREE_COST, NEEDED_COST = 0.01, 0.05
 
 MUCH_MORE = 1.25
 """Memory is short, too, where a plan holds so many times what plain Dask would hold."""
+
+ENOUGH_GAIN = 0.2
+"""Part of Dask's time that a plan must save to hold so much, where all that is as quick does."""
+
+AS_LONG = 0.03
+"""Else less may be held in Dask's own time, and this part of it more: simulated runs of Dask know
+no delays."""
 
 NEARLY = 0.05
 """Part of the peak for which nobody waits longer."""
@@ -65,17 +72,20 @@ def admission(
     *,
     lag: float = LAG,
     least_peak: float = LEAST_PEAK,
+    most: int | None = None,
 ) -> Admission:
     """The schedule, or another one with holds that saves memory and hardly costs time.
 
     A saving of `LEAST_SAVING` may cost `FREE_COST` of the makespan; `NEEDED_COST` if the schedule
-    does not fit on some worker or holds `MUCH_MORE` than plain Dask would. The same arguments have
-    the same answer.
+    does not fit on some worker or holds `MUCH_MORE` than plain Dask would. If it does so for a
+    small gain in time, and all that is nearly as quick does too, the gain may be lost. The same
+    arguments have the same answer.
 
     Args:
         schedule: valid for the instance but for memory.
         lag: seconds until a worker hears of what it made ready.
         least_peak: bytes; a schedule that holds less is left as it is if it fits.
+        most: other schedules that are looked at; None for all that are known to be good for it.
 
     Raises:
         InvalidSchedule: if it is not a schedule of this instance.
@@ -86,16 +96,31 @@ def admission(
     # A hold of one instance would wait for all instances of others.
     if small or many or bool((instance.graph.count > 1).any()):
         return _answer(planned, planned, float("nan"))
-    plain_peak = footprint(instance, simulate_default(instance)).peak
-    given, *others = trials(instance, schedule, lag)
-    short = not given.taken.fits or given.taken.peak > MUCH_MORE * plain_peak
-    best = _best(given, others, NEEDED_COST if short else FREE_COST)
-    return _answer(best, given, plain_peak)
+    plain = simulate_default(instance)
+    plain_peak = footprint(instance, plain).peak
+    given, *others = trials(instance, schedule, lag, most)
+    quick = _quick(given, others, plain.makespan, MUCH_MORE * plain_peak)
+    return _answer(_best(given, quick), given, plain_peak)
 
 
-def _best(given: Trial, others: list[Trial], cost: float) -> Trial:
-    """Of those that are quick enough the thriftiest, if it saves enough or alone has room."""
-    quick = [given, *(each for each in others if each.makespan <= given.makespan * (1 + cost))]
+def _quick(given: Trial, others: list[Trial], plain: float, much: float) -> list[Trial]:
+    """Those that are quick enough.
+
+    Args:
+        plain: seconds of Dask alone. much: bytes.
+    """
+    hungry = given.taken.peak > much
+    cost = NEEDED_COST if hungry or not given.taken.fits else FREE_COST
+    longest = given.makespan * (1 + cost)
+    quick = [given, *(each for each in others if each.makespan <= longest)]
+    gains_much = given.makespan <= (1 - ENOUGH_GAIN) * plain
+    if gains_much or min(each.taken.peak for each in quick) <= much:
+        return quick
+    return [given, *(each for each in others if each.makespan <= plain * (1 + AS_LONG))]
+
+
+def _best(given: Trial, quick: list[Trial]) -> Trial:
+    """Of those that are quick the thriftiest, if it saves enough or alone has room."""
     fits = [each for each in quick if each.taken.fits] or quick
     least = min(each.taken.peak for each in fits)
     nearly = [each for each in fits if each.taken.peak <= least * (1 + NEARLY)]

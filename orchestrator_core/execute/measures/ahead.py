@@ -12,8 +12,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from orchestrator_core.execute.simulate.event_loop import EventLoop
 from orchestrator_core.execute.simulate.inversions import ready_at
+from orchestrator_core.execute.simulate.outcome import Outcome
 from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.graph.task_graph import Floats
 
@@ -41,7 +41,7 @@ def pays_to_send_ahead(rehearsal: Rehearsal, tables: Sequence[Floats]) -> bool:
     return all((np.array(bytes_ahead(loop)) <= MEMORY_SHARE * memory).all() for loop in early)
 
 
-def bytes_ahead(loop: EventLoop) -> list[float]:
+def bytes_ahead(loop: Outcome) -> list[float]:
     """(w,) the most bytes on each worker, at one moment, that were sent before they were needed."""
     steps: list[list[tuple[float, float]]] = [[] for _ in range(len(loop.instance.cluster))]
     for (unit, worker), (start, _, _) in loop.transfers.items():
@@ -51,6 +51,6 @@ def bytes_ahead(loop: EventLoop) -> list[float]:
             if loop.worker[consumer] == worker
         )
         if needed > start:
-            size = loop.size[loop.units.task[unit]]
+            size = loop.size[unit]
             steps[worker] += [(start, size), (needed, -size)]
     return [max(accumulate(size for _, size in sorted(line)), default=0.0) for line in steps]

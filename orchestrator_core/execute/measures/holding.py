@@ -15,8 +15,8 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.simulate.draws import draws
-from orchestrator_core.execute.simulate.event_loop import EventLoop
 from orchestrator_core.execute.simulate.inversions import Inversion, inversions
+from orchestrator_core.execute.simulate.outcome import Outcome
 from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.plan.schedule import Schedule
@@ -156,11 +156,11 @@ class _Search:
         )
         return bool(held <= without * (1 - WORTH_IT))
 
-    def _simulate(self, holds: dict[str, Hold]) -> tuple[float, list[EventLoop]]:
+    def _simulate(self, holds: dict[str, Hold]) -> tuple[float, list[Outcome]]:
         loops = [self.rehearsal.run(table, holds, self.prefetch) for table in self.tables]
         return float(np.mean([loop.makespan for loop in loops])), loops
 
-    def _wishes(self, loops: Iterable[EventLoop]) -> list[tuple[Pair, _Wish]]:
+    def _wishes(self, loops: Iterable[Outcome]) -> list[tuple[Pair, _Wish]]:
         """What was overtaken at a cost, the dearest first."""
         wishes: dict[Pair, _Wish] = {}
         for loop in loops:

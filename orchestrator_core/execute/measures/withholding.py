@@ -11,8 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from orchestrator_core.execute.directives import Hold
-from orchestrator_core.execute.simulate.event_loop import EventLoop
 from orchestrator_core.execute.simulate.inversions import ready_at
+from orchestrator_core.execute.simulate.outcome import Outcome
 from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.execute.simulate.slack import lines_of
 
@@ -20,7 +20,7 @@ LEAST_PATIENCE = 2.0
 """Seconds for which a task is held at least; beyond, twice as long as the wait that was planned."""
 
 
-def just_in_time(rehearsal: Rehearsal, loop: EventLoop, margin: float) -> dict[str, Hold]:
+def just_in_time(rehearsal: Rehearsal, loop: Outcome, margin: float) -> dict[str, Hold]:
     """Holds, by task name, of the tasks that could begin later without a later end of the run.
 
     Each waits for the last task of a consumer's worker that ended before it had to begin, so that
@@ -40,12 +40,12 @@ def growth(rehearsal: Rehearsal) -> list[float]:
     last = [max(users, key=rehearsal.priority.__getitem__, default=-1) for users in units.consumers]
     return [
         size[units.task[unit]]
-        - sum(size[units.task[made]] for made, _ in units.inputs[unit] if last[made] == unit)
+        - sum(size[units.task[made]] for made in units.inputs[unit] if last[made] == unit)
         for unit in range(len(units))
     ]
 
 
-def _clocks(rehearsal: Rehearsal, loop: EventLoop, margin: float) -> Iterator[tuple[int, int]]:
+def _clocks(rehearsal: Rehearsal, loop: Outcome, margin: float) -> Iterator[tuple[int, int]]:
     """(unit, what it waits for), for the units that would be held for longer than `margin`."""
     grows = growth(rehearsal)
     latest = latest_starts(loop, grows)
@@ -60,7 +60,7 @@ def _clocks(rehearsal: Rehearsal, loop: EventLoop, margin: float) -> Iterator[tu
                 yield unit, lines[worker][place]
 
 
-def latest_starts(loop: EventLoop, grows: list[float]) -> list[float]:
+def latest_starts(loop: Outcome, grows: list[float]) -> list[float]:
     """(u,) seconds: when each unit that grows could begin at last if all others begin as they did.
 
     The order on each worker is kept, and so are places and transfers.
@@ -78,14 +78,14 @@ def latest_starts(loop: EventLoop, grows: list[float]) -> list[float]:
     return latest
 
 
-def _way(loop: EventLoop, unit: int, consumer: int) -> float:
+def _way(loop: Outcome, unit: int, consumer: int) -> float:
     """Seconds that the unit's output took to its consumer's worker."""
     start, _, arrival = loop.transfers.get((unit, loop.worker[consumer]), (0.0, 0.0, 0.0))
     return arrival - start
 
 
 def _holds(
-    rehearsal: Rehearsal, loop: EventLoop, pairs: Iterator[tuple[int, int]]
+    rehearsal: Rehearsal, loop: Outcome, pairs: Iterator[tuple[int, int]]
 ) -> dict[str, Hold]:
     names, task = rehearsal.instance.graph.names, rehearsal.units.task
     return {

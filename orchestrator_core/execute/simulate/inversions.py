@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orchestrator_core.execute.simulate.event_loop import EventLoop
+from orchestrator_core.execute.simulate.outcome import Outcome
 from orchestrator_core.execute.simulate.slack import lines_of, slacks
 
 
@@ -31,7 +31,7 @@ class Inversion:
     fetches: bool
 
 
-def inversions(loop: EventLoop, priority: list[int]) -> Iterator[Inversion]:
+def inversions(loop: Outcome, priority: list[int]) -> Iterator[Inversion]:
     """The inversions of a run that has ended which made it longer.
 
     Args:
@@ -52,21 +52,20 @@ def inversions(loop: EventLoop, priority: list[int]) -> Iterator[Inversion]:
                 yield Inversion(early, late, wait, able - loop.start[early], cost, fetches)
 
 
-def ready_at(loop: EventLoop, unit: int) -> float:
+def ready_at(loop: Outcome, unit: int) -> float:
     """When the last input of the unit was done, and its release was past."""
-    release = float(loop.instance.graph.release[loop.units.task[unit]])
-    return max([release, *(loop.end[producer] for producer, _ in loop.units.inputs[unit])])
+    return max([loop.release[unit], *(loop.end[producer] for producer in loop.units.inputs[unit])])
 
 
-def could_begin(loop: EventLoop, unit: int) -> float:
+def could_begin(loop: Outcome, unit: int) -> float:
     """When all inputs of the unit were on its worker."""
     worker, moment = loop.worker[unit], ready_at(loop, unit)
-    for producer, _ in loop.units.inputs[unit]:
+    for producer in loop.units.inputs[unit]:
         moment = max(moment, loop.transfers.get((producer, worker), (0.0, 0.0, 0.0))[2])
     return moment
 
 
-def _running(loop: EventLoop, line: list[int], place: int, moment: float) -> int:
+def _running(loop: Outcome, line: list[int], place: int, moment: float) -> int:
     """Of the units that began before that place, the last-ending one that runs then; else -1."""
     threads = loop.instance.cluster.workers[loop.worker[line[0]]].threads
     latest = line[max(0, place - threads) : place]

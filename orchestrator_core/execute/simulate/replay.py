@@ -48,7 +48,7 @@ def replay(
     """
     rows = resolve(instance, schedule)
     lengths = lengths_of(rows, seconds_of(instance, seconds))
-    units = units_of(instance.graph)
+    units = units_of(instance)
     run = _Run(rows, units, lengths, hold)
     for item in _in_planned_order(rows, units):
         run.begin(item)
@@ -67,7 +67,7 @@ def seconds_of(instance: Instance, seconds: ArrayLike | None) -> Floats:
     return table
 
 
-def lengths_of(rows: Rows, table: Floats) -> list[float]:
+def lengths_of(rows: Rows, table: Floats) -> Floats:
     """(k,) seconds that each assignment takes."""
     taken = table[rows.mode, rows.worker]
     wrong = ~(np.isfinite(taken) & (taken >= 0))
@@ -77,8 +77,7 @@ def lengths_of(rows: Rows, table: Floats) -> list[float]:
             f"{rows.label(at)} takes {taken[at]:g} s on {rows.place(int(rows.worker[at]))}; "
             "it must be finite and >= 0"
         )
-    lengths: list[float] = taken.tolist()
-    return lengths
+    return np.asarray(taken, dtype=np.float64)
 
 
 def _in_planned_order(rows: Rows, units: Units) -> list[Item]:
@@ -99,7 +98,7 @@ def _in_planned_order(rows: Rows, units: Units) -> list[Item]:
     for place, unit in enumerate(units.order):
         row = row_of[unit]
         at = planned[row]
-        for producer, _ in units.inputs[unit]:
+        for producer in units.inputs[unit]:
             at = max(at, key[producer], sent_key.get((producer, worker[row]), 0.0))
         pieces = schedule.segments.get(row, ((at, at),))
         for piece, (start, _) in enumerate(pieces):
@@ -161,10 +160,11 @@ class _Worker:
 class _Run:
     """A replay under way: columns of the schedule that comes about."""
 
-    def __init__(self, rows: Rows, units: Units, lengths: list[float], hold: bool) -> None:
+    def __init__(self, rows: Rows, units: Units, lengths: Floats, hold: bool) -> None:
         instance, schedule = rows.instance, rows.schedule
         graph, cluster = instance.graph, instance.cluster
-        self.rows, self.units, self.lengths, self.hold = rows, units, lengths, hold
+        self.rows, self.units, self.hold = rows, units, hold
+        self.lengths: list[float] = lengths.tolist()
         self.row_of: list[int] = rows.row_of.tolist()
         self.worker: list[int] = rows.worker.tolist()
         self.mode: list[int] = rows.mode.tolist()
@@ -177,7 +177,6 @@ class _Run:
         of_demand = [dict(demand.resources) for demand in graph.demands]
         self.needs = [of_demand[demand] for demand in graph.demand_of.tolist()]
         self.release: list[float] = graph.release.tolist()
-        self.part: list[float] = graph.nbytes.tolist()
         self.size: list[float] = graph.output_bytes.tolist()
         self.latency, self.per_byte, self.encode = (
             matrix.tolist()
@@ -233,13 +232,14 @@ class _Run:
         """Seconds at which the release is past and the parts that it waits for are there."""
         here = self.worker[row]
         ready: float = self.release[self.units.task[unit]]
-        for producer, edge in self.units.inputs[unit]:
+        inputs = zip(self.units.inputs[unit], self.units.parts[unit], strict=True)
+        for producer, part in inputs:
             source = self.worker[self.row_of[producer]]
             if source == here:
                 there = self.end[self.row_of[producer]]
             elif (producer, here) in self.encoded:
                 there = self.encoded[producer, here] + self.latency[source][here]
-                there += self.part[edge] * self.per_byte[source][here]
+                there += part * self.per_byte[source][here]
             else:
                 raise self._lacks(producer, row)
             ready = max(ready, there)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from orchestrator_core.execute.simulate.event_loop import EventLoop
+from orchestrator_core.execute.simulate.outcome import Outcome
 
 
-def slacks(loop: EventLoop) -> list[float]:
+def slacks(loop: Outcome) -> list[float]:
     """(u,) seconds; the order on each worker is kept, and so are places and transfers.
 
     On a worker with several threads a unit is taken to wait for all that ended before it began, so
@@ -25,12 +25,12 @@ def slacks(loop: EventLoop) -> list[float]:
     return [late - start for late, start in zip(latest, loop.start, strict=True)]
 
 
-def in_order_of_start(loop: EventLoop) -> list[int]:
+def in_order_of_start(loop: Outcome) -> list[int]:
     """The units as they began; producers first among those that began at the same moment."""
     return sorted(loop.units.order, key=loop.start.__getitem__)
 
 
-def lines_of(loop: EventLoop) -> list[list[int]]:
+def lines_of(loop: Outcome) -> list[list[int]]:
     """(w,) the units of each worker as they began."""
     lines: list[list[int]] = [[] for _ in range(len(loop.instance.cluster))]
     for unit in in_order_of_start(loop):
@@ -38,13 +38,13 @@ def lines_of(loop: EventLoop) -> list[list[int]]:
     return lines
 
 
-def _way(loop: EventLoop, unit: int, worker: int) -> float:
+def _way(loop: Outcome, unit: int, worker: int) -> float:
     """Seconds that the unit's output took to the worker."""
     start, _, arrival = loop.transfers.get((unit, worker), (0.0, 0.0, 0.0))
     return arrival - start
 
 
-def _following(loop: EventLoop) -> list[int]:
+def _following(loop: Outcome) -> list[int]:
     """(u,) the first unit that began on the same worker after the end of each; -1 if none did."""
     following = [-1] * len(loop.units)
     for line in lines_of(loop):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidInstance
-from orchestrator_core.execute.simulate.default_policy import DefaultPolicy
-from orchestrator_core.execute.simulate.event_loop import EventLoop
-from orchestrator_core.execute.simulate.outcome import schedule_of
+from orchestrator_core.execute.simulate.believed import beliefs, expected, first_modes, reordered
+from orchestrator_core.execute.simulate.compiling import at_once
+from orchestrator_core.execute.simulate.kernel.beliefs import Beliefs
+from orchestrator_core.execute.simulate.kernel.depth_first import depth_first
+from orchestrator_core.execute.simulate.kernel.job import Job, job_of, most_transfers
+from orchestrator_core.execute.simulate.kernel.outcome import Came
+from orchestrator_core.execute.simulate.kernel.unplanned import run_unplanned
+from orchestrator_core.execute.simulate.outcome import Outcome, schedule_of
 from orchestrator_core.execute.simulate.replay import seconds_of
-from orchestrator_core.execute.simulate.units import Units, units_of
-from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.execute.simulate.units import units_of
+from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.plan.engine.expand import frozen
 from orchestrator_core.plan.schedule import Schedule
+
+ROOM = 2
+"""Transfers for which there is room at first, for each need: tasks that are stolen take more."""
 
 
 def simulate_default(
@@ -39,68 +45,50 @@ def simulate_default(
 
 
 class Unplanned:
-    """What does not change from one simulation of Dask's own policy to the next."""
+    """What does not change from one simulation of Dask's own policy to the next.
+
+    What it decides from is what Dask knows: one duration for each kind of task on all workers alike
+    (`believed`), one bandwidth for all links, and who holds what. What then happens takes the
+    instance's own durations and links. As distributed 2026.8 does it:
+
+        root-like task     of a kind with more than 2 tasks a thread and few dependencies: waits on
+                           the scheduler, goes to the least busy worker with room (saturation 1.1)
+        any other task     is placed when its inputs are done: among the workers that hold an input,
+                           where it is believed to start first (`worker_objective`); with no inputs,
+                           on the least occupied worker
+        stealing           every 0.1 s, see `kernel/stealing.py`
+        order on a worker  by priority: depth first through the graph, as dask.order does roughly
+
+    Coarser than the original: kinds stand for both prefixes and groups, `believed` does not change
+    during the run, stealing takes no time, and a fetched copy is not a source for further fetches.
+    Of a task with modes it runs the first; checkpoints are not used. It knows no memory, no dates
+    but releases, and no stock.
+    """
 
     def __init__(self, instance: Instance, believed: Mapping[str, float] | None = None) -> None:
         """Arguments and errors as of `simulate_default`."""
         self.instance = instance
-        self._units = units_of(instance.graph)
-        self._believed = expected(instance, believed or {})
-        self._priority = depth_first(self._units)
-        mode_of_task: list[int] = first_modes(instance).tolist()
-        self._mode = [mode_of_task[task] for task in self._units.task]
+        self.units = units_of(instance)
+        problem = self.units.problem
+        self._mode: Ints = first_modes(instance)[problem.task]
+        seconds = expected(instance, believed or {})
+        self._beliefs = beliefs(instance, problem, self._mode, seconds)
+        inputs = problem.in_ptr, problem.in_task
+        priority = at_once(depth_first, problem.topological, *inputs, problem.out_ptr)
+        self._job = job_of(problem, self._mode, priority)
 
-    def run(self, seed: int = 0, seconds: ArrayLike | None = None) -> EventLoop:
-        """A loop that has run to its end, with these (modes, workers) seconds if they are given."""
-        table = seconds_of(self.instance, seconds)
-        loop = EventLoop(self.instance, self._units, self._mode, self._priority, table)
-        loop.run(DefaultPolicy(self.instance, self._units, loop, self._believed, seed))
-        return loop
+    def run(self, seed: int = 0, seconds: ArrayLike | None = None) -> Outcome:
+        """What comes about, with these (modes, workers) seconds if they are given."""
+        table = frozen(seconds_of(self.instance, seconds))
+        came = self._run(self._job._replace(seconds=table), reordered(self._beliefs, seed))
+        return Outcome(self.instance, self.units, self._mode, came)
 
-
-def first_modes(instance: Instance) -> Ints:
-    """(n,) the first mode of each task that may run anywhere."""
-    graph, runs = instance.graph, instance.eligible.any(axis=1)
-    modes = np.where(runs, np.arange(graph.n_modes), graph.n_modes)
-    first = np.minimum.reduceat(modes, graph.mode_ptr[:-1]) if len(graph) else modes
-    return np.asarray(first, dtype=np.int64)
-
-
-def expected(instance: Instance, believed: Mapping[str, float]) -> Floats:
-    """(kinds,) seconds that are believed of each kind on any worker."""
-    graph = instance.graph
-    seconds = instance.seconds[first_modes(instance)]
-    finite = np.isfinite(seconds)
-    kinds = len(graph.kinds)
-    total = np.bincount(graph.kind_of, np.where(finite, seconds, 0.0).sum(axis=1), kinds)
-    number = np.bincount(graph.kind_of, finite.sum(axis=1), kinds)
-    mean = total / np.maximum(number, 1)
-    for kind, value in enumerate(believed.get(name, mean[k]) for k, name in enumerate(graph.kinds)):
-        if not 0 <= value < math.inf:
-            raise InvalidInstance(
-                f"believed seconds of kind {graph.kinds[kind]!r} are {value!r}; "
-                "they must be finite and >= 0"
-            )
-        mean[kind] = value
-    return np.asarray(mean, dtype=np.float64)
-
-
-def depth_first(units: Units) -> list[int]:
-    """(u,) priority of each unit, smallest first: what a result needs comes right before it."""
-    rank = [-1] * len(units)
-    free = 0
-    for sink in (unit for unit in units.order if not units.consumers[unit]):
-        stack = [sink]
-        while stack:
-            unit = stack[-1]
-            if rank[unit] >= 0:
-                stack.pop()
-                continue
-            missing = [producer for producer, _ in units.inputs[unit] if rank[producer] < 0]
-            if missing:
-                stack.extend(reversed(missing))
-            else:
-                rank[unit] = free
-                free += 1
-                stack.pop()
-    return rank
+    def _run(self, job: Job, known: Beliefs) -> Came:
+        """As often as it takes until there is room for all transfers."""
+        bound = most_transfers(self.units.problem)
+        room = min(bound, ROOM * len(job.in_unit) + 1)
+        while True:
+            came = at_once(run_unplanned, job, known, room)
+            if not came.full:
+                return came
+            room = min(bound, 2 * room)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.plan.bounds.limits import beyond
 from orchestrator_core.plan.bounds.rungs import Climb
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
@@ -33,12 +34,7 @@ class Ladder:
 
     def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
         """A word on the size or the objective."""
-        if objective != MAKESPAN:
-            return "the objective: it bounds the makespan only"
-        size = instance.graph.n_instances * len(instance.cluster)
-        if size > self.largest:
-            return f"its size: {size} task instances x workers; it takes {self.largest} at most"
-        return None
+        return beyond(instance, objective, self.largest)
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
         """Rising lower bounds with their certificates, and schedules to search from."""

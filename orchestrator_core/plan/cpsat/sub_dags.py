@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.plan.bounds.limits import beyond
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
@@ -42,14 +43,9 @@ class SubDagPlanner:
 
     def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
         """A word on the size, on a graph without edges, or on the objective."""
-        if objective != MAKESPAN:
-            return "the objective: it bounds the makespan only"
-        size = instance.graph.n_instances * len(instance.cluster)
-        if size > self.largest:
-            return f"its size: {size} task instances x workers; it takes {self.largest} at most"
         if instance.graph.n_edges == 0:
             return "a graph without edges: it has no paths to bound"
-        return None
+        return beyond(instance, objective, self.largest)
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
         """Rising lower bounds."""

@@ -2,7 +2,8 @@
 
 numba keys what it keeps by the file of the function that was compiled. Functions that are compiled
 into it may stand in other files, so that after an upgrade old code could be run. Here the key is
-the source of the module and of all that it imports from the planner, directly or not.
+the source of the module and of all that it imports from the planner and from the simulator's
+compiled part, directly or not.
 """
 
 from __future__ import annotations
@@ -27,17 +28,21 @@ PACKAGE = "orchestrator_core.plan"
 SOURCES = Path(__file__).resolve().parent.parent
 """The package whose modules are looked after, and its folder."""
 
+SIMULATOR = "orchestrator_core.execute.simulate.kernel"
+SIMULATOR_SOURCES = SOURCES.parent / "execute" / "simulate" / "kernel"
+"""The other package that has compiled code."""
+
 UNUSED = 30 * 86400.0
 """Seconds without a start of a process after which a folder is deleted."""
 
 Texts = dict[str, bytes]
-"""Source by the dotted name of the module below the package."""
+"""Source by the dotted name of the module below the package; the simulator's by its full name."""
 
 config: Any = numba.config
 """numba's settings, which it makes when it is imported."""
 
-_MARK = re.compile(rb"engine\.compiled import .*\b(compiled|inner)\b")
-_IMPORT = re.compile(rb"^from orchestrator_core\.plan\.([\w.]+) import", re.MULTILINE)
+_MARK = re.compile(rb"engine\.compiled import .*\b(compiled|inner|inlined)\b")
+_IMPORT = re.compile(rb"^from (?:orchestrator_core\.plan\.)?([\w.]+) import", re.MULTILINE)
 
 
 @contextlib.contextmanager
@@ -118,7 +123,8 @@ def drop_old(place: Path) -> None:
 
 @functools.cache
 def _texts() -> Texts:
-    return texts_of(SOURCES)
+    others = texts_of(SIMULATOR_SOURCES)
+    return texts_of(SOURCES) | {f"{SIMULATOR}.{name}": text for name, text in others.items()}
 
 
 def _hash(texts: Texts) -> str:

@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from numba import njit, types
+from numba.extending import intrinsic, overload
 
 from orchestrator_core.plan.engine.code_cache import kept_apart
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _may_compile = contextvars.ContextVar("may_compile", default=True)
 
@@ -35,6 +37,21 @@ def inner(function: F) -> F:
     return cast(F, _kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
 
 
+def inlined(function: F) -> F:
+    """As `inner`, but its code is copied into those that call it: where arrays are `lent`."""
+    return cast(F, _kernel(function, True, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+
+
+def lent(group: T) -> T:
+    """A named tuple of arrays (and numbers) which compiled code uses without counting references.
+
+    Counting takes more time than all else in a kernel of many small functions. It can be left out
+    where all of them are `inlined`, and where a caller holds the group for as long: so lend what a
+    function was given as an argument, not what it has made.
+    """
+    return group
+
+
 @contextlib.contextmanager
 def not_compiling() -> Iterator[None]:
     """Meanwhile, in this thread, what would have to be compiled first is interpreted: a hundred
@@ -46,10 +63,10 @@ def not_compiling() -> Iterator[None]:
         _may_compile.reset(token)
 
 
-def _kernel(function: Callable[..., Any], **options: Any) -> Any:
+def _kernel(function: Callable[..., Any], forceinline: bool = False, **options: Any) -> Any:
     """One machine code for all integers: numba would compile ``f(x, 0)`` and ``f(x, y)`` apart."""
     with kept_apart(function.__module__):
-        kernel = njit(cache=True, nogil=True, **options)(function)
+        kernel = njit(cache=True, nogil=True, forceinline=forceinline, **options)(function)
     template, unliteral = kernel.get_call_template, cast(Any, types).unliteral
 
     def get_call_template(args: Any, kws: Any) -> Any:
@@ -87,3 +104,25 @@ def interpreted(kernel: Any) -> Callable[..., Any]:
         elif hasattr(called, "py_func"):
             names[name] = interpreted(called)
     return function
+
+
+@cast("Callable[[F], F]", overload(lent, strict=False))
+def _lent(group: Any) -> Any:
+    return lambda group: _without_owners(group)
+
+
+@cast("Callable[[F], Callable[[Any], Any]]", intrinsic)
+def _without_owners(typing: Any, group: Any) -> Any:
+    """The same arrays, none of which knows whose memory it is."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        (found,) = args
+        for place, kind in enumerate(signature.args[0]):
+            if isinstance(kind, cast(Any, types).Array):
+                known = builder.extract_value(found, place)
+                array = context.make_array(kind)(context, builder, known)
+                array.meminfo = array.meminfo.type(None)
+                found = builder.insert_value(found, array._getvalue(), place)
+        return found
+
+    return group(group), code

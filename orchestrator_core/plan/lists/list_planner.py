@@ -84,19 +84,19 @@ def _schedule(instance: Instance, found: Decoded | Schedule) -> Schedule:
 
 LIST_PLANNERS = (
     ListPlanner("heft", orders.heft),
+    ListPlanner("sufferage", dynamic.sufferage, work=8.0),
+    ListPlanner("peft", lookahead.peft, work=4.0),
+    ListPlanner("hbmct", dynamic.hbmct, work=2.0),
+    ListPlanner("chains", lookahead.chains, work=3.0),
+    ListPlanner("max-min", dynamic.max_min, work=6.0),
+    ListPlanner("dps", paths.dps, work=18.0),
+    ListPlanner("cpop", paths.cpop, work=3.0),
     ListPlanner("heft-near", orders.heft_near),
     ListPlanner("heft-min", orders.heft_min),
     ListPlanner("heft-max", orders.heft_max),
     ListPlanner("sdbats", orders.sdbats),
-    ListPlanner("peft", lookahead.peft, work=4.0),
-    ListPlanner("chains", lookahead.chains, work=3.0),
-    ListPlanner("cpop", paths.cpop, work=3.0),
     ListPlanner("edf", edf, work=1.5),
-    ListPlanner("hbmct", dynamic.hbmct, work=2.0),
-    ListPlanner("dps", paths.dps, work=18.0),
     ListPlanner("serial", serial, work=3.0),
-    ListPlanner("sufferage", dynamic.sufferage, work=8.0),
-    ListPlanner("max-min", dynamic.max_min, work=6.0),
     ListPlanner("min-min", dynamic.min_min, work=6.0),
     ListPlanner("mct", immediate.mct, work=4.0),
     ListPlanner("dls", dynamic.dls, work=25.0),
@@ -111,4 +111,5 @@ LIST_PLANNERS = (
     ListPlanner("olb", immediate.olb, work=2.0),
     ListPlanner("balance", balance, work=30.0),
 )
-"""The cheapest and the best first; `heft` always runs."""
+"""`heft`, which always runs; then those that are best where the ones before them are not, such as
+`sufferage` and `peft` where outputs take long to travel; so that few will do in a hurry."""

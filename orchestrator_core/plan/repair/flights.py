@@ -55,9 +55,11 @@ def later_sends(planned: Planned, rest: Rest) -> Sends:
 
 
 def still_there(sends: Sends, rest: Rest) -> Sends:
-    """The transfers whose output is still made and whose destination still has it."""
+    """The transfers whose output is still made and whose destination still has it, or has had it
+    and forgotten it."""
     present = rest.present[sends.unit, sends.destination]
-    kept = (rest.status[sends.unit] == ENDED) & (present < np.inf)
+    had = (sends.arrived <= rest.now) & rest.alive[sends.destination]
+    kept = (rest.status[sends.unit] == ENDED) & ((present < np.inf) | had)
     # An event has shown that it was there before.
     kept &= (sends.arrived <= rest.now) | (present >= sends.arrived)
     if kept.all():

@@ -1,7 +1,8 @@
 """What is left of a run: compiled passes over what was planned and what was told (repair).
 
 What nobody reports is taken to have gone exactly as planned if it can have: its inputs were there
-by its planned start, and its worker had the threads. Otherwise it has not begun.
+by its planned start, and its worker had the threads. Otherwise it has not begun. Unless the plan is
+itself a repair: what cannot be by the plan's own times was seen, and written down as it was.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def begun_tasks(
     worker: Ints,
     mode: Ints,
     sends: Sends,
+    seen: NDArray[np.bool_],
+    learn: bool,
     status: Ints,
 ) -> None:
     """Set the status of every task that has begun.
@@ -47,6 +50,8 @@ def begun_tasks(
         since, end, worker, mode: (n,) as told, or else as planned; `since` is the start, or that of
             the last piece that has begun.
         sends: as planned; each is taken to begin no sooner than its output is made.
+        seen: (n,) tasks that have begun as planned, whatever speaks against it.
+        learn: take what cannot be as planned to have been seen, and set `seen`.
     """
     w = len(p.worker_threads)
     ptr = np.zeros(w + 1, dtype=np.int64)
@@ -59,7 +64,7 @@ def begun_tasks(
     for t in order:
         b = worker[t]
         need = p.threads[mode[t]]
-        if known[t] != TOLD:
+        if known[t] != TOLD and not seen[t]:
             as_planned = True
             if b < w:
                 idle = 0
@@ -82,8 +87,9 @@ def begun_tasks(
                             there -= unneeded(p, k, a, b)
                         x = older[x]
                     as_planned &= there <= since[t] + slack
-            if not as_planned:
+            if not as_planned and not learn:
                 continue
+            seen[t] = not as_planned
         status[t] = ENDED if end[t] <= now else RUNNING
         if b < w:
             for _ in range(min(need, ptr[b + 1] - ptr[b])):

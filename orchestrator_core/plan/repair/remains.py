@@ -118,15 +118,35 @@ def remains_of(
 def _begun(basis: Basis, planned: Planned, told: Told, since: Floats, now: float) -> Ints:
     p = basis.problem
     may = (told.known == TOLD) | (planned.known & (told.known == 0) & (told.start < now))
-    some = np.flatnonzero(may)
-    order = some[np.lexsort((basis.depth[some], since[some]))]
-    status = np.full(p.n_tasks, WAITING, dtype=np.int64)
     slack = 1e-9 * max(1.0, float(told.end.max(initial=0.0)))
+    status = np.full(p.n_tasks, WAITING, dtype=np.int64)
     begun_tasks(
-        p, now, slack, order, told.known, since, told.end, told.worker, told.mode,
-        planned.sends, status,
+        p, now, slack, _by_time(basis, may, since), told.known, since, told.end, told.worker,
+        told.mode, planned.sends, _seen(basis, planned, now, slack), False, status,
     )  # fmt: skip
     return status
+
+
+def _seen(basis: Basis, planned: Planned, now: float, slack: float) -> NDArray[np.bool_]:
+    """(n,) tasks that an earlier repair found to have begun: by the plan alone they cannot have."""
+    p, since, end = basis.problem, planned.start.copy(), planned.end.copy()
+    for unit, pieces in planned.pieces.items():
+        since[unit], end[unit] = max(
+            (piece for piece in pieces if piece[0] < now), default=pieces[0]
+        )
+    order = _by_time(basis, planned.known & (planned.start < now), since)
+    nobody, seen = np.zeros(p.n_tasks, dtype=np.int64), np.zeros(p.n_tasks, dtype=np.bool_)
+    status = np.full(p.n_tasks, WAITING, dtype=np.int64)
+    begun_tasks(
+        p, now, slack, order, nobody, since, end, planned.worker, planned.mode, planned.sends,
+        seen, True, status,
+    )  # fmt: skip
+    return seen
+
+
+def _by_time(basis: Basis, which: NDArray[np.bool_], since: Floats) -> Ints:
+    some = np.flatnonzero(which)
+    return np.ascontiguousarray(some[np.lexsort((basis.depth[some], since[some]))])
 
 
 def _pieces(planned: Planned, told: Told, now: float) -> tuple[Floats, Floats, Floats]:

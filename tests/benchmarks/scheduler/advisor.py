@@ -6,10 +6,11 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
-from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Assignment, Schedule
+from tests.promises import promised
 
 SECONDS = 0.001
 """That each task is believed to take."""
@@ -21,17 +22,7 @@ class TrivialAdvisor:
     def advise(
         self, graph: TaskGraph, cluster: Cluster, flow: str, objective: str | None = None
     ) -> Advice:
-        schedule = _schedule(graph, cluster)
-        plan = PlanRecord(
-            schedule=schedule,
-            predicted=schedule.makespan,
-            lower_bound=0.0,
-            bound_method="none",
-            planner="trivial",
-            cache="miss",
-            adopted=True,
-            reason="everything is planned",
-        )
+        plan = promised(_schedule(graph, cluster), reason="everything is planned")
         seconds = np.full((len(graph), len(cluster)), SECONDS)
         instance = Instance(graph, cluster, seconds)
         return Advice(plan, plan.reason, "graph", "cluster", instance=instance)

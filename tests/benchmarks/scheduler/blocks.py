@@ -1,4 +1,4 @@
-"""How long the event loop is blocked at most while a first graph arrives."""
+"""The longest callback of the event loop while a first graph arrives and runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODES = ("plain", "observe", "director", "auto")
 
 
 def longest_blocks(rounds: int) -> dict[str, Any]:
-    """Milliseconds, medians over the rounds; and by how much they are longer than plain Dask's.
+    """Milliseconds of processor time, medians over the rounds; and how many more than plain Dask's.
 
     Each on a new scheduler, from the submission to the last output.
     """
@@ -35,6 +35,6 @@ def _size(tasks: int, rounds: int) -> dict[str, Any]:
 
 def _one(mode: str, tasks: int) -> float:
     with fresh(mode) as client:
-        client.run_on_scheduler(inside.start_ticker)
+        client.run_on_scheduler(inside.start_watching)
         run(client, tasks, "first")
-        return float(client.run_on_scheduler(inside.stop_ticker))
+        return float(client.run_on_scheduler(inside.stop_watching))

@@ -11,11 +11,12 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
-from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.engine.retime import retime
 from orchestrator_core.plan.schedule import Assignment, Schedule
+from tests.promises import promised
 
 Rule = Callable[[TaskGraph, Cluster], dict[str, str]]
 
@@ -52,18 +53,8 @@ class FixedAdvisor:
 
     def promised(self, schedule: Schedule) -> Advice:
         self.plans.append(schedule)
-        plan = {
-            "schedule": schedule,
-            "predicted": schedule.makespan,
-            "lower_bound": 0.0,
-            "bound_method": "none",
-            "planner": "fixed",
-            "cache": "miss",
-            "adopted": True,
-            "reason": "because the test says so",
-            **self.promise,
-        }
-        return Advice(PlanRecord(**plan), str(plan["reason"]), "graph", "cluster")
+        plan = promised(schedule, **self.promise)
+        return Advice(plan, plan.reason, "graph", "cluster")
 
     def record(self, run: RunRecord) -> None:
         self.runs.append(run)
@@ -127,18 +118,8 @@ class PricedAdvisor(FixedAdvisor):
             Assignment(graph.names[i], places[graph.names[i]], float(at), at + 1.0)
             for at, i in enumerate(order)
         ]
-        schedule = retime(instance, Schedule(rows))
-        plan = PlanRecord(
-            schedule=schedule,
-            predicted=schedule.makespan,
-            lower_bound=0.0,
-            bound_method="none",
-            planner="fixed",
-            cache="miss",
-            adopted=True,
-            reason="told so",
-        )
-        return Advice(plan, "told so", instance=instance, **self.advice)
+        plan = promised(retime(instance, Schedule(rows)))
+        return Advice(plan, plan.reason, instance=instance, **self.advice)
 
 
 def all_on_first(graph: TaskGraph, cluster: Cluster) -> dict[str, str]:

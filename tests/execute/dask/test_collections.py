@@ -23,7 +23,7 @@ from orchestrator_core.execute.dask.graphs.names import TOKEN
 from orchestrator_core.graph.signature import graph_signature
 from orchestrator_core.graph.task_graph import TaskGraph
 from tests.execute.dask.advisors import FixedAdvisor
-from tests.execute.dask.graphs import (
+from tests.execute.dask.cluster import (
     add,
     cluster_test,
     layers,

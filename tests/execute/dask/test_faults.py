@@ -18,7 +18,7 @@ from tests.execute.dask.advisors import (
     NonsenseAdvisor,
     RaisingAdvisor,
 )
-from tests.execute.dask.graphs import cluster_test, layers, result, start, stop, until
+from tests.execute.dask.cluster import cluster_test, layers, result, start, stop, until
 
 OVERRIDDEN = {"is_rootish", "decide_worker_non_rootish", "steal_time_ratio", "send_all"}
 

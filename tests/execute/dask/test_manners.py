@@ -12,7 +12,7 @@ from distributed.core import Status
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.graph.amounts import Amounts
 from tests.execute.dask.advisors import FixedAdvisor
-from tests.execute.dask.graphs import (
+from tests.execute.dask.cluster import (
     add,
     cluster_test,
     layers,

@@ -11,7 +11,7 @@ from distributed import Client, Scheduler, Worker
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
 from orchestrator_core.execute.record import RunRecord
 from tests.execute.dask.advisors import FixedAdvisor
-from tests.execute.dask.graphs import cluster_test, layers, result, start, stop
+from tests.execute.dask.cluster import cluster_test, layers, result, start, stop
 
 WRITTEN: list[RunRecord] = []
 

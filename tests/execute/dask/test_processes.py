@@ -13,7 +13,7 @@ from distributed.utils_test import popen
 
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
 from tests.execute.dask.advisors import FixedAdvisor
-from tests.execute.dask.graphs import (
+from tests.execute.dask.cluster import (
     add,
     cluster_test,
     layers,

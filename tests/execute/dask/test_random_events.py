@@ -17,7 +17,7 @@ from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from tests.execute.dask.advisors import FixedAdvisor
-from tests.execute.dask.graphs import add, cluster_test, start, stop
+from tests.execute.dask.cluster import add, cluster_test, start, stop
 
 TASKS = 60
 

@@ -26,8 +26,9 @@ ENOUGH = Budget(seconds=60.0)
 HEFT = LIST_PLANNERS[:1]
 
 
-@pytest.fixture(autouse=True)
-def _fresh_helpers():
+@pytest.fixture
+def own_helpers():
+    """No helper's process is there before; nor afterwards, if it hangs."""
     pool.end_all()
     yield
     pool.end_all()
@@ -99,7 +100,7 @@ def test_after_a_crash_the_next_plan_has_a_new_process() -> None:
     assert result.lower_bound == 72.0
 
 
-def test_one_that_hangs_is_left_at_the_deadline_and_replaced() -> None:
+def test_one_that_hangs_is_left_at_the_deadline_and_replaced(own_helpers) -> None:
     work = aside(Fake("hang"))
     settle(work, lambda: work.board.incumbent is not None)
     helper = work._helper
@@ -113,7 +114,7 @@ def test_one_that_hangs_is_left_at_the_deadline_and_replaced() -> None:
     assert helper._process.poll() == -signal.SIGKILL
 
 
-def test_a_hanging_one_is_named_where_the_budget_counts_steps(monkeypatch) -> None:
+def test_a_hanging_one_is_named_where_the_budget_counts_steps(monkeypatch, own_helpers) -> None:
     monkeypatch.setattr("orchestrator_core.plan.together.GRACE_BY_STEPS", 3.0)
     result = plan(topcuoglu(), Budget(iterations=1), _registry=(*HEFT, Fake("hang")))
     assert result.attempts[-1].note == "hung, and was left behind"
@@ -130,7 +131,7 @@ def test_answers_to_an_older_question_are_dropped() -> None:
     assert second.board.bound.seconds == 60.0
 
 
-def test_a_system_without_room_for_a_process_costs_a_note(monkeypatch) -> None:
+def test_a_system_without_room_for_a_process_costs_a_note(monkeypatch, own_helpers) -> None:
     def refuse(*args, **kwargs):
         raise OSError("no more processes")
 

@@ -102,3 +102,13 @@ def test_folders_that_nobody_uses_any_more_go(tmp_path: Path) -> None:
     os.utime(tmp_path / "old", (1e9, 1e9))
     code_cache.drop_old(tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["young"]
+
+
+def test_the_simulators_kernels_are_looked_after_too(place: Path) -> None:
+    kernel = f"{code_cache.SIMULATOR}.planned"
+    found = code_cache.closure(code_cache._texts(), [kernel])
+    assert {f"{code_cache.SIMULATOR}.cluster", "engine.compiled", "engine.expand"} <= set(found)
+    assert "portfolio" not in found
+    folder = code_cache.folder_of(kernel)
+    assert folder is not None
+    assert folder.name.startswith(kernel)

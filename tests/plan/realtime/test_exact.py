@@ -64,6 +64,8 @@ def test_a_solver_that_misbehaves_costs_only_its_answer(
 ) -> None:
     """Its schedule misses a deadline, so that it does not count; then it does worse."""
     load()
+    monkeypatch.setattr(exact, "exact_planner", Fake)
+    Exact(conflict(), 0).ask(time.perf_counter() + PATIENT)  # its process has imported all it needs
     monkeypatch.setattr(exact, "exact_planner", lambda: Fake(then))
     answer = feasibility(conflict(), Budget(seconds=1.0))
     assert isinstance(answer, Unknown)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from orchestrator_core.execute.dask.graphs.ended import Ended, as_record
+from orchestrator_core.execute.dask.graphs.epoch import Epoch
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import TaskRecord
 
@@ -22,37 +22,51 @@ RECORD_LIMIT = 100_000
 """Records that are kept of a run; of more, the oldest go."""
 
 
-@dataclass(eq=False, slots=True)
-class Epoch:
-    """Keys that were announced together; `generation` is None until the first of them arrives."""
-
-    generation: float | None = None
-
-
-@dataclass(eq=False, slots=True)
 class AnnouncedRun:
-    """A ledger of the announced keys of a run."""
+    """A ledger of the announced keys of a run; `over` is called with each epoch that has ended."""
 
-    run_id: str
-    started_at: float
-    labels: dict[Key, tuple[str, str]] = field(default_factory=dict)
-    records: deque[tuple[Key, TaskRecord]] = field(
-        default_factory=lambda: deque(maxlen=RECORD_LIMIT)
-    )
+    def __init__(self, run_id: str, started_at: float, over: Callable[[Epoch], None]) -> None:
+        self.run_id = run_id
+        self.started_at = started_at
+        self.labels: dict[Key, tuple[str, str]] = {}
+        self.records: deque[tuple[Key, TaskRecord]] = deque(maxlen=RECORD_LIMIT)
+        self.epochs: dict[Key, Epoch] = {}
+        self._over = over
+
+    def announce(self, tasks: Iterable[tuple[Key, str, str]], now: float) -> Epoch:
+        """An epoch begins: these keys, each with name and kind, will come (again)."""
+        labels = {key: (name, kind) for key, name, kind in tasks}
+        for key in self.epochs.keys() & labels:
+            self.settle(key, "cancelled")
+        epoch = Epoch(self.run_id, {key: name for key, (name, _) in labels.items()}, now)
+        self.labels |= labels
+        self.epochs.update(dict.fromkeys(labels, epoch))
+        return epoch
 
     def add(self, ended: Ended) -> None:
         key = ended[0]
         self.records.append((key, as_record(self.labels[key], ended)))
+        epoch = self.epochs[key]
+        epoch.add(ended, epoch.started_at - self.started_at)
 
     def settle(self, key: Key, status: str) -> None:
-        """An announced run ends when its client says so."""
+        """An announced run ends when its client says so; an epoch, with its last task."""
+        epoch = self.epochs[key]
+        if epoch.settle(key):
+            self._over(epoch)
 
 
 class Announcements:
-    """The announced runs, and the epoch of each announced key."""
+    """The announced runs, and the epoch of each announced key.
 
-    def __init__(self, given_up: Callable[[AnnouncedRun], None]) -> None:
-        self._given_up = given_up
+    Args:
+        given_up: told of each run that has ended. over: told of each epoch that has.
+    """
+
+    def __init__(
+        self, given_up: Callable[[AnnouncedRun], None], over: Callable[[Epoch], None]
+    ) -> None:
+        self._given_up, self._over = given_up, over
         self._runs: OrderedDict[str, AnnouncedRun] = OrderedDict()
         self._epochs: dict[Key, Epoch] = {}
 
@@ -75,18 +89,18 @@ class Announcements:
         """The epoch of a key, or None if nobody announced it."""
         return self._epochs.get(key)
 
-    def begin(self, run_id: str, tasks: Iterable[tuple[Key, str, str]], now: float) -> AnnouncedRun:
+    def begin(
+        self, run_id: str, tasks: Iterable[tuple[Key, str, str]], now: float
+    ) -> tuple[AnnouncedRun, Epoch]:
         """An epoch of `run_id` begins: these keys, each with name and kind, will come."""
         run = self.get(run_id)
         if run is None:
-            run = self._runs[run_id] = AnnouncedRun(run_id, now)
+            run = self._runs[run_id] = AnnouncedRun(run_id, now, self._over)
             if len(self._runs) > RUN_LIMIT:
                 self.end(next(iter(self._runs)))
-        epoch = Epoch()
-        for key, name, kind in tasks:
-            run.labels[key] = (name, kind)
-            self._epochs[key] = epoch
-        return run
+        epoch = run.announce(tasks, now)
+        self._epochs.update(dict.fromkeys(epoch.snapshot.keys, epoch))
+        return run, epoch
 
     def end(self, run_id: str) -> None:
         """The client wants no more records of the run."""
@@ -94,9 +108,17 @@ class Announcements:
         if run is not None:
             for key in run.labels:
                 self._epochs.pop(key, None)
+            for epoch in set(run.epochs.values()):
+                self._over(epoch)
             self._given_up(run)
 
     def clear(self) -> None:
         """Give up all runs."""
         for run_id in list(self._runs):
             self.end(run_id)
+
+    def forsake(self) -> None:
+        """All tasks are gone: no epoch has anything to come."""
+        for run in self._runs.values():
+            for epoch in set(run.epochs.values()):
+                self._over(epoch)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orchestrator_core.execute.dask.graphs.ended import Ended
-from orchestrator_core.execute.dask.workers.shipped.meter import NBYTES, PEAK, SIZE
+from orchestrator_core.execute.dask.workers.shipped.fetches import NBYTES
+from orchestrator_core.execute.dask.workers.shipped.meter import PEAK, SIZE
 from orchestrator_core.execute.directives import Key
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ class Recorder:
 
     def _transfer(self, worker: str, span: Mapping[str, Any]) -> float:
         """Seconds of a transfer, which the roster's links learn from."""
-        seconds = max(0.0, span["stop"] - span["start"])
+        start, stop = span["start"], span["stop"]
         nbytes, source = span.get(NBYTES), span.get("source")
         if nbytes is not None and source is not None:
-            self._roster.transferred(source, worker, nbytes, seconds)
-        return float(seconds)
+            self._roster.transferred(source, worker, nbytes, start, stop)
+        return float(max(0.0, stop - start))

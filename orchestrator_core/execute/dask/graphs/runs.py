@@ -1,16 +1,17 @@
-"""GraphRun: one submitted graph from its arrival to its last task, and the `RunRecord` of it."""
+"""GraphRun: one submitted graph from its arrival to its last task."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from uuid import uuid4
 
 from orchestrator_core.execute.advice import Advice, Advisor
 from orchestrator_core.execute.dask.graphs.ended import Ended, as_record
+from orchestrator_core.execute.dask.graphs.finished import Finished
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
 from orchestrator_core.execute.directives import Key
-from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
+from orchestrator_core.execute.record import PlanRecord, TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 
 RECORDS_PER_TASK = 4
@@ -23,7 +24,13 @@ plan can make it faster, and to keep it would cost more than to run it."""
 
 
 class GraphRun:
-    """A ledger of one graph's tasks; `done` is called once, when the last has come to its end."""
+    """A ledger of one graph's tasks; `done` is called once, when the last has come to its end.
+
+    Attributes:
+        coming: keys that have not arrived yet; a graph arrives as a whole.
+    """
+
+    coming: Set[Key] = frozenset()
 
     def __init__(
         self,
@@ -40,6 +47,7 @@ class GraphRun:
         self.adopted = False
         self.reason = "observed"
         self.notes: list[str] = []
+        self.measured: Cluster | None = None
         self.wanted: frozenset[Key] = frozenset()
         self.afterwards: Callable[[Advisor], Advice] | None = None
         self.closed = False
@@ -100,38 +108,25 @@ class GraphRun:
         """The graph is left to Dask."""
         self.advice, self.adopted, self.reason = advice, False, reason
 
-    def record(self, sign: Callable[[GraphRun], tuple[str, str]]) -> RunRecord:
-        """What happened, once closed; `sign` gives the two signatures if no advice did."""
+    def finished(self) -> Finished:
+        """What is to be remembered, once closed."""
         advice = self.advice
-        graph_signature, cluster_signature = (
-            (advice.graph_signature, advice.cluster_signature)
-            if advice is not None and advice.graph_signature
-            else sign(self)
-        )
-        tasks = tuple(sorted(self._named(), key=lambda record: (record.start, record.task)))
-        return RunRecord(
+        return Finished(
             run_id=self.run_id,
-            flow=self.snapshot.flow,
+            snapshot=self.snapshot,
+            cluster=self.cluster,
             started_at=self.started_at,
-            seconds=max((record.end for record in tasks), default=0.0),
+            ended=self._ended,
+            outcomes=self._outcomes,
             mode="planned" if self.adopted else "observed",
             reason=self.reason,
-            graph=self.snapshot.graph,
-            cluster=self.cluster,
-            graph_signature=graph_signature,
-            cluster_signature=cluster_signature,
-            plan=self._plan(),
-            tasks=tasks,
-            status=next((s for s in ("failed", "cancelled") if s in self._outcomes), "ok"),
             notes=tuple(self.notes),
+            measured=self.measured,
+            plan=self._plan(),
+            signatures=("", "")
+            if advice is None
+            else (advice.graph_signature, advice.cluster_signature),
         )
-
-    def _named(self) -> Iterator[TaskRecord]:
-        """The records by the names of the tasks, even if these have none on the event loop."""
-        places, names, kinds = self.snapshot.place, self.snapshot.names, self.snapshot.kinds
-        for ended in self._ended:
-            place = places[ended[0]]
-            yield as_record((names[place], kinds[place]), ended)
 
     def _plan(self) -> PlanRecord | None:
         plan = self.advice.plan if self.advice is not None else None

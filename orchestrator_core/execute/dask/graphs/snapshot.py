@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,11 @@ class Snapshot:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def __getstate__(self) -> dict[str, object]:
+        """What travels: not what can be found again, and not the users' own objects."""
+        state: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
+        return state | {"stated": {}, "hints": self.hints}
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -10,13 +10,15 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from functools import partial
 from typing import Any
 
-from orchestrator_core.execute.advice import Advice, Advisor
-from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.execute.advice import Advice, Advisor, TakesRuns
+from orchestrator_core.execute.dask.graphs.finished import Finished
+from orchestrator_core.graph.cluster import Cluster
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -32,24 +34,29 @@ class Advisory:
     """Questions to an advisor and records for it; all methods are called on the event loop."""
 
     def __init__(
-        self, make: Callable[[], Advisor], fault: Callable[[str, Exception], None]
+        self,
+        make: Callable[[], Advisor],
+        fault: Callable[[str, Exception], None],
+        recall: Callable[[Sequence[Cluster]], None],
     ) -> None:
+        """`recall` takes the clusters that earlier sessions ended with, the latest last."""
         self._make = make
         self._fault = fault
+        self._recall = recall
         self._loop: asyncio.AbstractEventLoop | None = None
         self._advisor: Advisor | None = None
         self._asked: Future[Advice] | None = None
         self._reflected: Future[Advice] | None = None
-        self._records: queue.Queue[Callable[[], RunRecord] | None] = queue.Queue()
+        self._records: queue.Queue[Finished | None] = queue.Queue()
         self._started = asyncio.Event()
         self._closed = asyncio.Event()
         self._warm = False
         self._closing = False
 
-    def start(self) -> None:
-        """Load and warm up the advisor in the background."""
+    def start(self, plans: bool = True) -> None:
+        """Load the advisor in the background, and warm it up if it is to plan."""
         self._loop = asyncio.get_running_loop()
-        _thread(self._serve, "orchestrator-advisor")
+        _thread(lambda: self._serve(plans), "orchestrator-advisor")
 
     @property
     def is_ready(self) -> bool:
@@ -83,12 +90,12 @@ class Advisory:
         _thread(lambda: _answer(answer, question, self._advisor), "orchestrator-reflection")
         return answer
 
-    def record(self, build: Callable[[], RunRecord]) -> None:
-        """Hand over a run, built in the background; returns at once."""
+    def record(self, run: Finished) -> None:
+        """Hand over a run, to be remembered in the background; returns at once."""
         if self._closing or self._records.qsize() >= RECORDS_WAITING:
             log.warning("a run was not recorded: too many wait to be written")
             return
-        self._records.put(build)
+        self._records.put(run)
 
     def close(self) -> None:
         """Write what waits, then stop; returns at once, see `wait_closed`."""
@@ -104,7 +111,7 @@ class Advisory:
 
     # --- in the background thread ------------------------------------------------------------
 
-    def _serve(self) -> None:
+    def _serve(self, plans: bool) -> None:
         try:
             self._advisor = advisor = self._make()
         except Exception as error:
@@ -113,12 +120,13 @@ class Advisory:
             self._tell(self._started.set)
             self._tell(self._closed.set)
             return
-        if hasattr(advisor, "warm_up"):
+        if plans and hasattr(advisor, "warm_up"):
             _thread(lambda: self._warm_up(advisor), "orchestrator-warm-up")
         else:
             self._tell(self._start_planning, True)
-        while (build := self._records.get()) is not None:
-            self._guarded("record", lambda build=build: advisor.record(build()))  # type: ignore[misc]
+        while (run := self._records.get()) is not None:
+            self._guarded("record", partial(_remember, advisor, run))
+            del run  # nobody needs it while the next one is waited for
         self._finish_thinking()
         self._guarded("close", advisor.close)
         self._tell(self._closed.set)
@@ -133,9 +141,10 @@ class Advisory:
 
     def _warm_up(self, advisor: Any) -> None:
         warm = self._guarded("warm_up", advisor.warm_up)
-        self._tell(self._start_planning, warm)
+        self._tell(self._start_planning, warm, getattr(advisor, "measured", ()))
 
-    def _start_planning(self, warm: bool) -> None:
+    def _start_planning(self, warm: bool, measured: Sequence[Cluster] = ()) -> None:
+        self._recall(measured)
         self._warm = warm
         self._started.set()
 
@@ -153,6 +162,13 @@ class Advisory:
             self._loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:  # the loop is closed: nobody is left to tell
             log.debug("the event loop closed before %r", callback)
+
+
+def _remember(advisor: Advisor, run: Finished) -> None:
+    if isinstance(advisor, TakesRuns):
+        advisor.take(run.record, len(run))
+    else:
+        advisor.record(run.record())
 
 
 def answered(answer: Future[Advice], wait: float) -> bool:

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 from distributed.metrics import time
 
 from orchestrator_core.errors import OrchestratorError
-from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask.counters import Counters
+from orchestrator_core.execute.dask.graphs.followed import Followed
 from orchestrator_core.execute.dask.plans.look import UNFINISHED, look
 from orchestrator_core.execute.dask.plans.steered import Steered
 from orchestrator_core.execute.dask.plans.watchdog import Watchdog
 from orchestrator_core.execute.dask.steer.prefetch import Prefetcher
 from orchestrator_core.execute.dask.steer.slots import slots_of
 from orchestrator_core.execute.dask.steer.steering import Steering
-from orchestrator_core.execute.dask.watch.counters import Counters
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Key
-from orchestrator_core.execute.live import Correction, Course, Sight
+from orchestrator_core.execute.live import Correction, Course, LivePlan, Sight
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, WorkerState
@@ -57,7 +57,7 @@ class Control:
         self._counters = counters
         self._fault = fault
         self._loop = asyncio.get_running_loop()
-        self._steered: dict[GraphRun, Steered] = {}
+        self._steered: dict[Followed, Steered] = {}
         self._of_key: dict[Key, Steered] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
         self._timer: asyncio.TimerHandle | None = None
@@ -67,19 +67,19 @@ class Control:
     def __len__(self) -> int:
         return len(self._steered)
 
-    def get(self, run: GraphRun) -> Steered | None:
+    def get(self, run: Followed) -> Steered | None:
         """How the run goes; None if it is not steered."""
         return self._steered.get(run)
 
     @property
-    def steered(self) -> Mapping[GraphRun, Steered]:
+    def steered(self) -> Mapping[Followed, Steered]:
         return self._steered
 
     # --- runs --------------------------------------------------------------------------------
 
     def begin(
         self,
-        run: GraphRun,
+        run: Followed,
         course: Course,
         expected_end: float,
         prefetch: bool = False,
@@ -90,7 +90,27 @@ class Control:
         self._of_key.update(dict.fromkeys(run.snapshot.keys, steered))
         self._wake()
 
-    def end(self, run: GraphRun) -> None:
+    def hand_over(self, run: Followed, make: Callable[[], LivePlan]) -> None:
+        """The run follows the plan that `make` reads, which takes a while; until then, its slots.
+
+        Somebody keeps all of its outputs.
+        """
+        made = self._thread.submit(lambda: (plan := make(), plan.course(run.snapshot.names)))
+        made.add_done_callback(lambda done: self._tell(self._handed, run, done))
+
+    def _handed(self, run: Followed, made: Future[tuple[LivePlan, Course]]) -> None:
+        if made.cancelled() or not run.open:
+            return
+        try:
+            plan, course = made.result()
+            self.begin(run, course, plan.predicted, plan.prefetch)
+        except OrchestratorError as error:
+            run.notes.append(f"the plan is not mended: {error}")
+            log.warning("the plan of run %s is followed, not mended: %s", run.snapshot.flow, error)
+        except Exception as error:
+            self._fault("control", error)
+
+    def end(self, run: Followed) -> None:
         """The run is over."""
         steered = self._steered.pop(run, None)
         if steered is not None:
@@ -159,7 +179,7 @@ class Control:
         if sight is not None:
             budget, course = steered.asked(sight), steered.course
             answer = self._thread.submit(course.correct, sight, budget)
-            answer.add_done_callback(lambda done: self._tell(steered, done))
+            answer.add_done_callback(lambda done: self._tell(self._answered, steered, done))
 
     def _is_due(self, steered: Steered) -> bool:
         cluster = self._roster.cluster()
@@ -173,9 +193,9 @@ class Control:
         now = time() - steered.run.started_at
         return look(self._scheduler, self._roster, steered, cluster, now)
 
-    def _tell(self, steered: Steered, answer: Future[Correction]) -> None:
+    def _tell(self, whom: Callable[..., None], *what: object) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._answered, steered, answer)
+            self._loop.call_soon_threadsafe(whom, *what)
         except RuntimeError:
             log.debug("a repair came after the event loop was closed")
 
@@ -200,7 +220,11 @@ class Control:
     def _change(self, steered: Steered, correction: Correction) -> None:
         """From now on this schedule is in force, for all that has not begun."""
         run, workers = steered.run, correction.rest.cluster.index
-        open_keys = {key for key in run.snapshot.keys if self._steering.state(key) in UNFINISHED}
+        open_keys = {
+            key
+            for key in run.snapshot.keys
+            if key in run.coming or self._steering.tasks.state(key) in UNFINISHED
+        }
         slots = slots_of(correction.schedule, run.snapshot, workers, only=open_keys)
         self._steering.follow(slots)
         steered.follow(correction.schedule)

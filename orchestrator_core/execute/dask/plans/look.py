@@ -31,6 +31,8 @@ def look(
     gone: set[str] = set()
     for key, name in zip(run.snapshot.keys, names, strict=True):
         state: TaskState | None = scheduler.tasks.get(key)  # type: ignore[call-overload]
+        if state is None and key in run.coming:
+            continue
         if state is None or state.state in ("erred", "forgotten"):
             gone.add(name)
         elif state.state in UNFINISHED:

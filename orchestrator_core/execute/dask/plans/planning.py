@@ -23,7 +23,7 @@ from orchestrator_core.execute.dask.plans.declined import Declined
 from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot
-from orchestrator_core.execute.live import Course
+from orchestrator_core.execute.live import Course, LivePlan
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -152,7 +152,7 @@ class Planning:
         return None
 
     def _follow(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
-        started = self._steering.started(slots)
+        started = self._steering.tasks.started(slots)
         if started:
             run.notes.append(f"the plan came late: {started} tasks had started")
         if started == len(slots):
@@ -165,13 +165,13 @@ class Planning:
             self._control.begin(run, course, advice.plan.predicted, advice.prefetch)
 
     def _course(self, run: GraphRun, advice: Advice) -> Course | None:
-        if advice.instance is None or advice.plan is None:
+        plan = LivePlan.of(advice)
+        if plan is None:
             return None
-        if advice.instance.graph.index.keys() != run.snapshot.key_of.keys():
+        if plan.instance.graph.index.keys() != run.snapshot.key_of.keys():
             run.notes.append("the plan is not mended: it was priced for another graph")
             return None
-        wanted = [run.label(key)[0] for key in run.wanted]
-        return Course(advice.instance, advice.plan.schedule, wanted, advice.worth)
+        return plan.course([run.label(key)[0] for key in run.wanted])
 
 
 def advise(run: GraphRun, advisor: Advisor) -> Advice:

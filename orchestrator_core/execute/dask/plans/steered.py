@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask.graphs.followed import Followed
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.live import Course, Sight
 from orchestrator_core.plan.budget import Budget
@@ -32,7 +32,7 @@ class Steered:
         prefetch: are outputs sent ahead?
     """
 
-    def __init__(self, run: GraphRun, course: Course, expected_end: float, prefetch: bool) -> None:
+    def __init__(self, run: Followed, course: Course, expected_end: float, prefetch: bool) -> None:
         self.run, self.course = run, course
         self.expected_end, self.prefetch = expected_end, prefetch
         self.sent: dict[Key, float] = {}
@@ -40,7 +40,7 @@ class Steered:
         self._seconds: dict[Key | None, float] = {}
         self._last = -PAUSE[1]
         self._seen, self._asking, self._first = 0, False, True
-        self._names: tuple[str, ...] = run.cluster.names
+        self._names: tuple[str, ...] = course.instance.cluster.names
         self._late = 0.0
         self.follow(course.schedule)
 

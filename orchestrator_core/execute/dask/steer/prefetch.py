@@ -16,7 +16,8 @@ from distributed.metrics import time
 
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Key
-from orchestrator_core.execute.follower import Follower, Stage
+from orchestrator_core.execute.follower import Follower
+from orchestrator_core.execute.stage import Stage
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState, WorkerState

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 import numpy as np
 
 from orchestrator_core.errors import InvalidSchedule
-from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
+from orchestrator_core.execute.dask.graphs.followed import Tasks
 from orchestrator_core.execute.directives import Hold, Key, Slot
 from orchestrator_core.plan.schedule import Schedule
 
@@ -16,7 +16,7 @@ Row = tuple[Key | None, str, int, int, int]
 
 def slots_of(
     schedule: Schedule,
-    snapshot: Snapshot,
+    snapshot: Tasks,
     workers: Container[str],
     only: Container[Key] | None = None,
 ) -> dict[Key, Slot]:
@@ -41,7 +41,7 @@ def slots_of(
     }
 
 
-def _rows(schedule: Schedule, snapshot: Snapshot) -> list[Row]:
+def _rows(schedule: Schedule, snapshot: Tasks) -> list[Row]:
     """Key, worker, rank, mode and task number, in order of the starts."""
     order = np.lexsort((np.arange(len(schedule)), schedule.start))
     keys = [snapshot.key_of.get(name) for name in schedule.task_names]
@@ -54,7 +54,7 @@ def _rows(schedule: Schedule, snapshot: Snapshot) -> list[Row]:
 
 
 def _check(
-    rows: Sequence[Row], schedule: Schedule, snapshot: Snapshot, workers: Container[str]
+    rows: Sequence[Row], schedule: Schedule, snapshot: Tasks, workers: Container[str]
 ) -> None:
     unknown = {worker for _, worker, *_ in rows if worker not in workers}
     seen: set[Key] = set()
@@ -78,7 +78,7 @@ def _check(
         seen.add(key)
 
 
-def holds_of(holds: Mapping[str, Hold], snapshot: Snapshot) -> dict[Key, Hold]:
+def holds_of(holds: Mapping[str, Hold], snapshot: Tasks) -> dict[Key, Hold]:
     """The holds by key; what speaks of tasks that are not in the graph is left out."""
 
     def keys(names: Iterable[Key]) -> frozenset[Key]:

@@ -22,6 +22,14 @@ from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.dask.watch.status import Status
 
 PATH = "/orchestrator"
+WEB = Path(__file__).with_name("web")
+
+PARTS = (
+    "page", "feed", "words", "cards", "lanes", "chart", "areas", "margins", "legend", "pointing",
+    "start",
+)  # fmt: skip
+"""The files of the page's script, in ``web/``; they share one scope, in this order."""
+
 HEALTH = re.compile(r"^(.*)/health\$?$")
 """A route that every scheduler has: what stands before it is the prefix of all routes."""
 
@@ -94,7 +102,8 @@ class DataHandler(web.RequestHandler):
 @cache
 def _page() -> tuple[str, str]:
     """The page with its style and script inside, and the policy that allows nothing else."""
-    html, style, script = (_read(f"page.{ending}") for ending in ("html", "css", "js"))
+    html, style = _read("page.html"), _read("page.css")
+    script = "\n".join(_read(f"{part}.js") for part in PARTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; connect-src 'self'; "
@@ -104,7 +113,7 @@ def _page() -> tuple[str, str]:
 
 
 def _read(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return (WEB / name).read_text(encoding="utf-8")
 
 
 def _prefix(application: web.Application) -> str:

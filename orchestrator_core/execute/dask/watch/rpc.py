@@ -11,7 +11,10 @@ from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun
 from orchestrator_core.execute.dask.watch.status import Status
 from orchestrator_core.execute.dask.watch.why import why
 from orchestrator_core.execute.dask.workers.roster import Roster
-from orchestrator_core.execute.directives import Key, Slot
+from orchestrator_core.execute.directives import Hold, Key, Slot
+
+PLAN_BYTES = 4_000_000
+"""Announced plans that are larger are followed, not mended: to read them takes too long."""
 
 
 class Handlers:
@@ -59,8 +62,14 @@ class Handlers:
         run_id: str,
         tasks: Sequence[Sequence[str]],
         slots: Sequence[Sequence[Any]] = (),
+        holds: Sequence[Sequence[Any]] = (),
+        plan: bytes | None = None,
     ) -> dict[str, Any]:
-        """An epoch: `tasks` are (key, name, kind), `slots` (key, worker name, rank, mode) or none.
+        """An epoch: `tasks` are (key, name, kind), `slots` (key, worker name, rank, mode) or none,
+        `holds` (key, keys to be sent first, keys to be finished first, patience in seconds).
+
+        With `plan`, a `LivePlan` as JSON of at most `PLAN_BYTES` bytes, the plan is mended while
+        it is followed; a larger one is not looked at.
 
         Answers with the run's start on the scheduler's clock (seconds since 1970) and the mode.
 
@@ -74,7 +83,8 @@ class Handlers:
             raise InvalidInput(
                 f"slots for keys that were not announced: {sorted(map(str, unknown))}"
             )
-        run = self._session.begin(run_id, announced, planned)
+        held = dict(_hold(row) for row in holds)
+        run = self._session.begin(run_id, announced, planned, held, _bounded(plan))
         return {"started_at": run.started_at if run else 0.0, "mode": self._session.mode}
 
     def records(self, run_id: str) -> list[dict[str, Any]]:
@@ -125,3 +135,15 @@ def _slot(row: Sequence[Any]) -> tuple[Key, Slot]:
     if len(row) != 4 or not isinstance(row[1], str) or not isinstance(row[2], int):
         raise InvalidInput(f"a slot is [key, worker name, rank, mode], found {row!r}")
     return row[0], Slot(row[1], row[2], int(row[3]))
+
+
+def _hold(row: Sequence[Any]) -> tuple[Key, Hold]:
+    if len(row) != 4 or not isinstance(row[3], (int, float)):
+        raise InvalidInput(f"a hold is [key, keys sent, keys done, patience], found {row!r}")
+    return row[0], Hold(frozenset(row[1]), frozenset(row[2]), float(row[3]))
+
+
+def _bounded(plan: object) -> bytes | None:
+    if plan is not None and not isinstance(plan, bytes):
+        raise InvalidInput(f"a plan is announced as JSON in bytes, found {type(plan).__name__}")
+    return plan if plan is None or len(plan) <= PLAN_BYTES else None

@@ -7,14 +7,15 @@ its address. Names outlive addresses: a restarted worker is found again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from distributed.core import Status
 
 from orchestrator_core.execute.dask.workers.describe import UNKNOWN, Description, kind_of
-from orchestrator_core.execute.dask.workers.links import End, Links, Rounded
+from orchestrator_core.execute.dask.workers.links import End, Links
+from orchestrator_core.execute.dask.workers.rounded import Rounded
 from orchestrator_core.execute.dask.workers.speeds import hinted_speeds
 from orchestrator_core.graph.cluster import Cluster, Worker
 
@@ -113,11 +114,23 @@ class Roster:
             kind = self._kinds[address] = kind_of(state, self.description(address))
         return kind
 
-    def transferred(self, source: str, destination: str, nbytes: float, seconds: float) -> None:
-        """A transfer between the workers at two addresses has ended."""
+    def transferred(
+        self, source: str, destination: str, nbytes: float, start: float, stop: float
+    ) -> None:
+        """A transfer between the workers at two addresses has ended; see `Links.observe`."""
         workers = self._scheduler.workers
         if source in workers and destination in workers:
-            self.links.observe(self._end(source), self._end(destination), nbytes, seconds)
+            self.links.observe(self._end(source), self._end(destination), nbytes, start, stop)
+
+    def recall(self, clusters: Sequence[Cluster]) -> None:
+        """Earlier sessions ended with these; where nothing is measured, their links hold."""
+        self.links.recall(clusters)
+        self._known_until = -math.inf
+
+    def measured(self) -> Cluster | None:
+        """As `cluster`; None if too few transfers were measured."""
+        found = self.cluster() if self.links.observed else None
+        return found if self.links.is_known else None
 
     def cluster(self) -> Cluster | None:
         """The running workers and the links between them; None if no worker runs.
@@ -161,7 +174,8 @@ class Roster:
                 )
 
     def _end(self, address: str) -> End:
-        return End(address, self.kind(address), self._scheduler.workers[address].host)
+        host = self._scheduler.workers[address].host
+        return End(address, self.kind(address), host, self.name(address))
 
     def _changed(self) -> None:
         self._identities.clear()

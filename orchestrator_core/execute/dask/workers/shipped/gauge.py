@@ -1,7 +1,9 @@
 """MemoryGauge: how much memory a task took beyond what its process had before.
 
 Read at start and end; in between by a thread, every `PERIOD` seconds, which sleeps while nothing
-runs; and where the task took the process higher than ever, exactly, by the operating system.
+runs; and where the task took the process higher than ever, exactly, by the operating system. What a
+task takes and gives back again in a single step of the interpreter, which no other thread
+interrupts, shows only by such a record.
 """
 
 from __future__ import annotations

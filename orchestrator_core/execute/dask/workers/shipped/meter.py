@@ -1,7 +1,7 @@
 """The worker plugin that measures tasks; what it finds travels in messages that Dask sends anyway.
 
 A worker tells the scheduler the times of each task as a list of spans. The plugin adds entries to
-these spans, just before they are sent: `PEAK` and `SIZE` to the computation, `NBYTES` to transfers.
+these spans before they are sent: `PEAK` and `SIZE` to the computation, `NBYTES` to transfers.
 Dask reads none of them, and no message is sent because of them.
 """
 
@@ -12,14 +12,12 @@ from typing import Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from orchestrator_core.execute.dask.workers.shipped.fetches import Fetches
 from orchestrator_core.execute.dask.workers.shipped.gauge import MemoryGauge
 from orchestrator_core.execute.dask.workers.shipped.rss import high_water_reader, rss_reader
 from orchestrator_core.execute.dask.workers.shipped.sizes import is_shell, real_size
 
-PEAK, SIZE, NBYTES = "orchestrator-peak", "orchestrator-size", "orchestrator-nbytes"
-
-LOOK_BACK = 200
-"""Transfers of a worker that are searched for those of a task."""
+PEAK, SIZE = "orchestrator-peak", "orchestrator-size"
 
 _RUNNING = frozenset({"executing", "long-running", "cancelled", "resumed"})
 """States of a task in which its code may run."""
@@ -34,6 +32,7 @@ class Meter(WorkerPlugin):
         try:
             self._worker = worker
             self._shells: dict[type, bool] = {}
+            self._fetches = Fetches()
             self._shared = _sharing()
             self._gauge = MemoryGauge(rss_reader(), high_water_reader())
         except Exception:
@@ -56,6 +55,10 @@ class Meter(WorkerPlugin):
                     gauge.disturb()
                 else:
                     self._ended(key, finish, gauge.end(key))
+            elif finish == "flight":
+                self._fetches.begin(key, self._worker.state.tasks[key].coming_from)
+            elif start == "flight":
+                self._fetched(key, finish)
         except Exception:
             self._give_up()
 
@@ -75,22 +78,14 @@ class Meter(WorkerPlugin):
             return
         if peak is not None and not self._shared():
             computed[PEAK] = float(peak)
-        if len(spans) > 1:
-            self._tell_bytes([span for span in spans if span["action"] == "transfer"])
         if finish == "memory" and self._is_shell(state.type):
             self._tell_size(key, computed)
 
-    def _tell_bytes(self, transfers: list[dict[str, Any]]) -> None:
-        """Transfers are told without their size; the worker's own log has it."""
-        open_ones = {span["start"]: span for span in transfers if NBYTES not in span}
-        log = self._worker.transfer_incoming_log
-        for i in range(1, min(len(log), LOOK_BACK) + 1):
-            if not open_ones:
-                return
-            entry = log[-i]
-            span = open_ones.pop(entry["start"], None)
-            if span is not None and span.get("source") == entry["who"]:
-                span[NBYTES] = entry["total"]
+    def _fetched(self, key: Any, finish: str) -> None:
+        state = self._worker.state.tasks.get(key)
+        # One that is asked for once more while it comes stays where it is.
+        if state is None or state.state != "flight":
+            self._fetches.end(key, state if finish == "memory" else None)
 
     def _is_shell(self, kind: Any) -> bool:
         known = self._shells.get(kind)

@@ -1,0 +1,42 @@
+"""`orchestrator diff`: what changed between two runs."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from orchestrator_core.cli.found import Flow, Json, Run, StoreUrl
+
+
+def diff(
+    before: Run,
+    after: Run,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Compare runs of different flows too.")
+    ] = False,
+    flow: Flow = None,
+    store: StoreUrl = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two runs: how long they took, and what made the difference.
+
+    The kinds of tasks on the critical path with their shares, tasks that moved or changed, workers
+    and tasks that came or went. `orchestrator diff last~1 last` compares the newest two.
+    """
+    from orchestrator_core.cli import diff_view
+    from orchestrator_core.cli.found import find_run
+    from orchestrator_core.errors import InvalidInput
+    from orchestrator_core.report.diff import diff as compare
+    from orchestrator_core.store.sql import ScheduleStore
+
+    with closing(ScheduleStore(store)) as opened:
+        first, second = find_run(opened, before, flow), find_run(opened, after, flow)
+    if first.flow != second.flow and not anyway:
+        raise InvalidInput(
+            f"run {first.run_id[:8]} is of flow {first.flow!r} and run {second.run_id[:8]} of "
+            f"{second.flow!r}: their tasks have little to do with each other; "
+            "compare them nevertheless with --anyway"
+        )
+    (diff_view.show_json if as_json else diff_view.show)(compare(first, second))

@@ -1,0 +1,80 @@
+"""RUN on the command line: a run's id, the beginning of one, or `last`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from orchestrator_core.execute.record import RunRecord
+    from orchestrator_core.store.base import Store
+
+Run = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id, the beginning of one, or `last` (`last~1`: the one before).",
+        show_default=False,
+    ),
+]
+Flow = Annotated[str | None, typer.Option(help="With `last`: of this flow.")]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option("--store", metavar="URL", help="Database; default: `orchestrator db path`."),
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
+
+_LAST = re.compile(r"last(?:~([0-9]{1,6}))?")
+
+COMPARED = 500
+"""Newest runs among which names that are near are looked for."""
+
+
+def find_run(store: Store, run: str, flow: str | None = None) -> RunRecord:
+    """The run that was meant.
+
+    Raises:
+        UnknownRun: if there is none, or several begin so; those that are near are named.
+    """
+    from orchestrator_core.errors import UnknownRun
+
+    last = _LAST.fullmatch(run)
+    if last is not None:
+        return _last(store, int(last[1] or 0), flow)
+    try:
+        return store.run(run)
+    except UnknownRun as error:
+        hint = _near(store, run)
+        raise UnknownRun(f"{error}{hint}") from None
+
+
+def _last(store: Store, back: int, flow: str | None) -> RunRecord:
+    from orchestrator_core.errors import UnknownRun
+
+    newest = store.runs(flow=flow, limit=back + 1)
+    if len(newest) > back:
+        return store.run(newest[back].run_id)
+    of = f" of {flow!r}" if flow else ""
+    if newest:
+        raise UnknownRun(f"only {len(newest)} runs{of} are stored; see `orchestrator runs`")
+    raise UnknownRun(
+        f"no run{of} is stored yet; run a flow with @optimized_flow, "
+        "or look into another database with --store"
+    )
+
+
+def _near(store: Store, run: str) -> str:
+    """Runs whose id or flow is near to what was asked for, for the end of a message."""
+    from orchestrator_core.cli.words import ago
+    from orchestrator_core.report.names import near
+
+    if not run:
+        return ""
+    known = store.runs(limit=COMPARED)
+    ids = {line.run_id[: max(8, len(run))]: line for line in reversed(known)}
+    flows = {line.flow: line for line in reversed(known)}
+    close = [ids[i] for i in near(run, list(ids))] or [flows[f] for f in near(run, list(flows))]
+    told = [f"{line.run_id[:8]} ({line.flow}, {ago(line.started_at)})" for line in close]
+    return f"; near it: {', '.join(told)}" if told else ""

@@ -1,0 +1,60 @@
+"""Live plans as JSON: strict, data only."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidFormat
+from orchestrator_core.execute.live.live_plan import LivePlan
+from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.schedule import Schedule
+
+FORMAT = "orchestrator.live-plan/1"
+
+
+class LivePlanWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """`instance` and `schedule` are JSON of their own formats."""
+
+    format: str
+    instance: msgspec.Raw
+    schedule: msgspec.Raw
+    predicted: float
+    objective: str = "makespan"
+    worth: float = 0.05
+    prefetch: bool = False
+
+
+def encode_plan(plan: LivePlan) -> bytes:
+    return msgspec.json.encode(
+        LivePlanWire(
+            FORMAT,
+            msgspec.Raw(plan.instance.to_json()),
+            msgspec.Raw(plan.schedule.to_json()),
+            plan.predicted,
+            str(plan.objective),
+            plan.worth,
+            plan.prefetch,
+        )
+    )
+
+
+def decode_plan(text: str | bytes) -> LivePlan:
+    try:
+        wire = msgspec.json.decode(text, type=LivePlanWire)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise InvalidFormat(f"no live plan in JSON ({FORMAT}): {error}") from None
+    if wire.format != FORMAT:
+        raise InvalidFormat(f"a live plan of format {wire.format!r}; this version reads {FORMAT!r}")
+    if not (math.isfinite(wire.predicted) and wire.predicted >= 0 and wire.worth >= 0):
+        raise InvalidFormat("a live plan ends after finite seconds, and is worth a part >= 0")
+    return LivePlan(
+        Instance.from_json(bytes(wire.instance)),
+        Schedule.from_json(bytes(wire.schedule)),
+        wire.predicted,
+        Objective.of(wire.objective),
+        wire.worth,
+        wire.prefetch,
+    )

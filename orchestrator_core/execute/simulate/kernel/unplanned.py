@@ -1,0 +1,85 @@
+"""Dask's own policy: what its scheduler decides when a unit becomes ready or ends."""
+
+from __future__ import annotations
+
+from orchestrator_core.execute.simulate.kernel.beliefs import (
+    HELD,
+    Beliefs,
+    Books,
+    empty_books,
+    forget,
+)
+from orchestrator_core.execute.simulate.kernel.choice import (
+    arrived,
+    best_place,
+    give_to,
+    least_busy,
+)
+from orchestrator_core.execute.simulate.kernel.job import Job
+from orchestrator_core.execute.simulate.kernel.lines import join, take_first
+from orchestrator_core.execute.simulate.kernel.outcome import Came, came
+from orchestrator_core.execute.simulate.kernel.state import (
+    ABOUT,
+    WORKER,
+    State,
+    beginning,
+    queue_of,
+)
+from orchestrator_core.execute.simulate.kernel.stealing import balance_if_due
+from orchestrator_core.execute.simulate.kernel.step import first_ones, step
+from orchestrator_core.execute.simulate.kernel.what import ARRIVAL, DONE, OVER, READY, SETTLE
+from orchestrator_core.plan.engine.compiled import compiled, inlined, lent
+
+
+@compiled
+def run_unplanned(job: Job, p: Beliefs, most: int) -> Came:
+    """Everything runs where Dask would run it, with room for `most` >= 1 transfers."""
+    s, b = beginning(job, most), empty_books(job, most)
+    _run(job, s, p, b)
+    return came(s)
+
+
+@inlined
+def _run(job: Job, s: State, p: Beliefs, b: Books) -> None:
+    job, s, p, b = lent(job), lent(s), lent(p), lent(b)
+    first_ones(job, s)
+    what = step(job, s)
+    while what != OVER:
+        _decide(job, s, p, b, what)
+        what = step(job, s)
+
+
+@inlined
+def _decide(job: Job, s: State, p: Beliefs, b: Books, what: int) -> None:
+    """Do what Dask would do about what has happened; see `what.py`."""
+    who = s.number[ABOUT]
+    if what == READY:
+        _ready(job, s, p, b, who)
+    elif what == DONE:
+        worker = s.unit[who, WORKER]
+        forget(b, who, worker)
+        b.load[worker, HELD] += job.size[who]
+    elif what == ARRIVAL:
+        arrived(job, s, b, who)
+    elif what == SETTLE:
+        _serve_queue(job, s, p, b)
+        balance_if_due(job, s, p, b)
+
+
+@inlined
+def _ready(job: Job, s: State, p: Beliefs, b: Books, unit: int) -> None:
+    if p.queued[unit]:
+        join(s, queue_of(s), unit)
+        _serve_queue(job, s, p, b)
+    else:
+        give_to(job, s, p, b, unit, best_place(job, s, p, b, unit))
+
+
+@inlined
+def _serve_queue(job: Job, s: State, p: Beliefs, b: Books) -> None:
+    """Give what waits on the scheduler, as long as a worker has room."""
+    while s.root[queue_of(s)] >= 0:
+        worker = least_busy(job, p, b)
+        if worker < 0:
+            return
+        give_to(job, s, p, b, take_first(s, queue_of(s)), worker)

@@ -1,0 +1,82 @@
+"""Scribe: the caller's end of the process that writes and learns.
+
+Started by `subprocess`, without a fork of our threads and without importing our ``__main__``, so
+that it works from any thread and from inside a Dask scheduler. It costs its caller what it takes to
+pickle a run, piece by piece: other threads go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from typing import Any
+
+from orchestrator_core.store.base import Store
+
+END_SECONDS = 1.0
+"""How long a scribe that was told to end may take."""
+
+
+class Scribe:
+    """One process. For one thread, which waits for each answer."""
+
+    def __init__(self, store: Store) -> None:
+        """Start the process; it opens a store of its own, like this one.
+
+        Raises:
+            OSError: if the system refuses one. ValueError: if the system cannot share sockets.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs, contextlib.ExitStack() as opened:
+            opened.enter_context(ours)
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", f"{__package__}.child", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+            self._requests = opened.enter_context(ours.makefile("wb"))
+            self._answers = opened.enter_context(ours.makefile("rb"))
+            self._opened = opened.pop_all()
+        self._send(store)
+
+    def do(self, request: Any) -> Any:
+        """The answer to a request (see `writing`); waits for it.
+
+        Raises:
+            RuntimeError: what went wrong over there. OSError, EOFError, pickle.UnpicklingError: if
+                the process is gone.
+        """
+        self._send(request)
+        answer = pickle.load(self._answers)
+        if isinstance(answer, RuntimeError):
+            raise answer
+        return answer
+
+    def end(self) -> None:
+        """End the process once it has done what it does now; may be called twice."""
+        with contextlib.suppress(OSError):
+            self._opened.close()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _send(self, thing: Any) -> None:
+        # Goes out piece by piece, and in between others get the interpreter.
+        pickle.dump(thing, self._requests, pickle.HIGHEST_PROTOCOL)
+        self._requests.flush()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with our import path, and no threads for linear algebra."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}

@@ -1,0 +1,82 @@
+"""What a trace shows: the tasks of a run, those of its plan, and what was sent for them."""
+
+from __future__ import annotations
+
+from orchestrator_core.execute.record import RunRecord, TaskRecord
+from orchestrator_core.plan.schedule import Assignment
+from orchestrator_core.report.gantt import short_kind
+from orchestrator_core.report.trace.event import known
+from orchestrator_core.report.trace.workers import Bar
+
+
+def actual_bars(run: RunRecord) -> list[Bar]:
+    """What ran, each with its promise, and before it the fetching of its inputs."""
+    promised = promises(run)
+    turn: dict[str, int] = {}
+    bars = []
+    for record in sorted(run.tasks, key=lambda record: record.start):
+        at = turn.get(record.task, 0)
+        turn[record.task] = at + (record.status == "ok")
+        planned = promised.get(record.task, [])
+        bars.append(_task(record, planned[at] if at < len(planned) else None))
+        if record.transfer_seconds > 0:
+            bars.append(_fetch(record))
+    return bars
+
+
+def planned_bars(run: RunRecord) -> list[Bar]:
+    """What was to run where, and what was to be sent."""
+    if run.plan is None:
+        return []
+    kinds = {name: run.graph.kind(i) for name, i in run.graph.index.items()}
+    bars = [
+        Bar(a.worker, start, end, a.task, short_kind(kinds.get(a.task, "")), {}, a.task)
+        for a in run.plan.schedule.assignments
+        for start, end in a.segments or ((a.start, a.end),)
+    ]
+    for sent in run.plan.schedule.transfers:
+        if sent.end > sent.start:
+            args = known({"source": sent.source, "bytes": sent.nbytes})
+            name = f"output of {sent.task}"
+            where = (sent.destination, sent.start, sent.end)
+            bars.append(Bar(*where, name, "transfer", args, sent.task, arriving=True))
+    return bars
+
+
+def promises(run: RunRecord) -> dict[str, list[Assignment]]:
+    """The planned executions of each task, in the order of their starts."""
+    found: dict[str, list[Assignment]] = {}
+    if run.plan is not None:
+        for planned in sorted(run.plan.schedule.assignments, key=lambda a: a.start):
+            found.setdefault(planned.task, []).append(planned)
+    return found
+
+
+def _task(record: TaskRecord, planned: Assignment | None) -> Bar:
+    args = known(
+        {
+            "kind": record.kind,
+            "status": record.status,
+            "attempt": record.attempt,
+            "bytes": record.nbytes,
+            "transfer_s": record.transfer_seconds,
+            "memory_peak": record.memory_peak,
+        }
+    )
+    if planned is not None:
+        args |= {
+            "planned_worker": planned.worker,
+            "planned_start_s": planned.start,
+            "planned_end_s": planned.end,
+            "late_s": record.end - planned.end,
+        }
+    category = short_kind(record.kind)
+    where = (record.worker, record.start, record.end)
+    return Bar(*where, record.task, category, args, record.task)
+
+
+def _fetch(record: TaskRecord) -> Bar:
+    begin = record.start - record.transfer_seconds
+    name = f"inputs of {record.task}"
+    where = (record.worker, max(0.0, begin), record.start)
+    return Bar(*where, name, "transfer", {}, record.task, arriving=True)

@@ -1,0 +1,187 @@
+"""Workers say what they are; what they do not say is derived from what the scheduler sees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import dask
+import pytest
+from distributed import Client, Scheduler, Worker
+from distributed.core import Status
+
+from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.execute.dask.workers import describe
+from orchestrator_core.execute.dask.workers.describe import Accelerator, Description
+from orchestrator_core.execute.dask.workers.roster import Roster
+from orchestrator_core.execute.dask.workers.shipped.declared import declared
+from orchestrator_core.execute.dask.workers.shipped.processor import processor
+from orchestrator_core.execute.dask.workers.shipped.telling import tell
+from orchestrator_core.execute.dask.workers.shipping import shipped
+from tests.execute.dask.advisors import FixedAdvisor
+from tests.execute.dask.cluster import cluster_test, start, until
+
+EPYC: dict[str, Any] = {"processor": "epyc-7763"}
+
+
+def test_a_worker_reads_its_environment_before_its_configuration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert declared() == {}
+    with dask.config.set({"orchestrator.worker": {"kind": "big", "speed": 2, "price": 0}}):
+        assert declared() == {"kind": "big", "speed": 2, "price": 0}
+        monkeypatch.setenv("ORCHESTRATOR_WORKER_KIND", "huge")
+        assert declared() == {"kind": "huge", "speed": 2, "price": 0}
+
+
+@pytest.mark.parametrize(
+    ("said", "understood"),
+    [
+        ({"kind": "gpu", "speed": "2.5", "price": 3}, Description("gpu", 2.5, 3.0)),
+        ({"kind": "", "speed": "fast", "price": "nan"}, Description()),
+        ({"speed": 0, "price": -1}, Description()),
+        ({"processor": "epyc-7763", "round_seconds": 0.5}, Description(**EPYC, round_seconds=0.5)),
+        ({"processor": 7, "round_seconds": "inf", "accelerators": 3}, Description()),
+        (
+            {"accelerators": [{"name": "NVIDIA H100 PCIe", "memory": 8e10}, "x", {"memory": -1}]},
+            Description(
+                accelerators=(Accelerator("h100-pcie", 80_000_000_000), Accelerator("", 0))
+            ),
+        ),
+        ({}, Description()),
+        ("nonsense", Description()),
+        (None, Description()),
+    ],
+)
+def test_what_makes_no_sense_is_ignored(said: object, understood: Description) -> None:
+    assert describe.understand(said) == understood
+
+
+def test_workers_need_not_have_this_project() -> None:
+    """The question, unpickled in a process that cannot import us, is answered."""
+    script = (
+        "import asyncio, pickle, sys; sys.modules['orchestrator_core'] = None;"
+        f"said = asyncio.run(pickle.loads({shipped(tell)!r})());"
+        "print(said['kind'], said['round_seconds'] > 0, type(said['accelerators']).__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"ORCHESTRATOR_WORKER_KIND": "far", "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["far", "True", "list"]
+
+
+@cluster_test(
+    nthreads=[("127.0.0.1", 2), ("127.0.0.1", 4, {"resources": {"GPU": 1}})],
+    worker_kwargs={"memory_limit": "4 GiB"},
+)
+async def test_a_kind_from_what_the_scheduler_sees(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    small, large = s.workers[a.address], s.workers[b.address]
+    assert describe.kind_of(small) == "2t-4g"
+    assert describe.kind_of(large) == "4t-4g-GPU1"
+    two = (Accelerator("h100"), Accelerator("h100"), Accelerator("t4"), Accelerator(""))
+    assert describe.kind_of(small, Description(**EPYC)) == "2t-4g-epyc-7763"
+    assert (
+        describe.kind_of(large, Description(**EPYC, accelerators=two, round_seconds=1.0))
+        == "4t-4g-GPU1-2xh100-t4-epyc-7763"
+    )
+    assert describe.kind_of(large, Description("mine", **EPYC)) == "mine"
+
+
+@cluster_test(config={"orchestrator.worker": {"kind": "fast", "speed": 4.0, "price": 1.5}})
+async def test_the_scheduler_asks_present_and_coming_workers(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    session = await start(s, OrchestratorPlugin(advisor=FixedAdvisor()))
+    found = session.roster.cluster()
+    assert found is not None
+    assert [(w.kind, w.speed, w.price) for w in found.workers] == [("fast", 4.0, 1.5)] * 2
+    async with Worker(s.address, nthreads=1, name="late") as late:
+        await until(lambda: session.roster.kind(late.address) == "fast")
+        found = session.roster.cluster()
+        assert found is not None
+        assert found.names == ("0", "1", "late")
+    await until(lambda: late.address not in s.workers)
+    assert session.roster.kind(late.address) == ""
+    assert "late" not in session.roster
+
+
+@cluster_test()
+async def test_names_that_read_the_same_are_told_apart(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """Two workers are called 0 and "0": one of them goes by its address."""
+    async with Worker(s.address, nthreads=1, name="0") as other:
+        await until(lambda: len(s.running) == 3)
+        roster = Roster(s)
+        found = roster.cluster()
+        assert found is not None
+        assert len(set(found.names)) == 3
+        assert set(found.names) - {"0", "1"} <= {a.address, other.address}
+        named = {roster.running(name) for name in found.names}
+        assert named == set(s.workers.values())
+
+
+@cluster_test()
+async def test_workers_without_a_word_have_their_hardware_in_their_kind(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    session = await start(s, OrchestratorPlugin(mode="observe", advisor=FixedAdvisor()))
+    said = session.roster.description(a.address)
+    assert said.processor == processor()
+    assert said.round_seconds is not None
+    assert session.roster.kind(a.address) == describe.kind_of(s.workers[a.address], said)
+    found = session.roster.cluster()
+    assert found is not None
+    assert len(found.kinds) == 1, "equal workers are of one kind"
+    assert [worker.speed for worker in found.workers] == [1.0, 1.0]
+
+
+@cluster_test()
+async def test_a_cluster_is_the_same_object_until_something_changes(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    roster = Roster(s)
+    found = roster.cluster()
+    assert roster.cluster() is found
+    s.bandwidth *= 1.01
+    roster.describe(a.address, describe.UNKNOWN)
+    assert roster.cluster() is found, "asked anew, found the same"
+    roster.describe(a.address, Description(kind="fast"))
+    changed = roster.cluster()
+    assert changed is not None
+    assert changed.workers[0].kind == "fast"
+
+
+@cluster_test()
+async def test_a_paused_worker_is_not_in_the_cluster(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    roster = Roster(s)
+    both = roster.cluster()
+    assert both is not None
+    assert len(both) == 2
+    a.status = Status.paused
+    await until(lambda: s.workers[a.address].status is Status.paused)
+    left = roster.cluster()
+    assert left is not None
+    assert left.names == (str(b.name),)
+
+
+@cluster_test()
+async def test_who_a_record_is_about_follows_the_description(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    roster = Roster(s)
+    name, kind = roster.identity(a.address)
+    assert (name, kind) == (str(a.name), roster.kind(a.address))
+    roster.describe(a.address, Description(kind="fast"))
+    assert roster.identity(a.address) == (name, "fast")
+    roster.remove(a.address)
+    assert roster.identity(a.address)[0] == a.address

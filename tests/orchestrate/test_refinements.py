@@ -1,0 +1,245 @@
+"""What was found about a graph is known to later processes, with other names, until it is stale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidFormat, OrchestratorError
+from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.directives import Hold
+from orchestrator_core.execute.measures.measures import Measures
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.orchestrate import at_once
+from orchestrator_core.orchestrate.at_once import AtOnce
+from orchestrator_core.orchestrate.experience import Lessons
+from orchestrator_core.orchestrate.finding import (
+    Finding,
+    Refinement,
+    decode_finding,
+    encode_finding,
+)
+from orchestrator_core.orchestrate.forecaster import Forecaster
+from orchestrator_core.orchestrate.judged import Basis, Judged
+from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.orchestrate.thrifty import saving
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.store.sql import ScheduleStore
+from tests.execute.memory_graphs import stream, tree
+from tests.store.records import a_run
+
+GAIN = 0.05
+
+
+class Process:
+    """What one process knows, with what is stored."""
+
+    def __init__(self, path: Path) -> None:
+        self.memory = Memory(ScheduleStore(path), in_memory=True)
+        assert self.memory.refresh()
+        planner = Forecaster(self.memory, budget=Budget(seconds=0.02))
+        self.quick = AtOnce(planner.schedule, self.memory)
+
+    def asked(
+        self, instance: Instance, lessons: Lessons | None = None, gain: float = GAIN
+    ) -> Advice:
+        return self.quick.advice(instance, instance, "flow", gain, lessons or Lessons(), 0.0)
+
+    def end(self) -> None:
+        self.memory.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Of a store with a run in it: without one there is nothing to load."""
+    store = ScheduleStore(tmp_path / "s.db")
+    store.add_run(a_run())
+    store.close()
+    return tmp_path / "s.db"
+
+
+@pytest.fixture
+def first(path: Path) -> Iterator[Process]:
+    process = Process(path)
+    yield process
+    process.end()
+
+
+def refine(advice: Advice) -> Advice:
+    assert advice.refine is not None
+    return advice.refine()
+
+
+def refuses(*arguments: object) -> None:
+    raise AssertionError("it was judged again")
+
+
+def renamed(instance: Instance) -> Instance:
+    """The same graph on the same workers, all with other names, and the workers in reverse."""
+    text = instance.graph.to_json()
+    for name in (b"load-", b"step-"):
+        text = text.replace(b'"' + name, b'"other-' + name)
+    workers = instance.cluster.workers
+    link = instance.cluster.link(workers[0].name, workers[1].name)
+    others = Cluster([replace(each, name=f"host-{each.name}") for each in workers][::-1], link)
+    return Instance.price(TaskGraph.from_json(text), others)
+
+
+class TestProcesses:
+    def test_what_took_long_to_find_is_a_hit_in_the_next_process(
+        self, path: Path, first: Process, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        instance = tree(128)
+        found = refine(first.asked(instance))
+        first.memory.settle(10.0)
+        second = Process(path)
+        monkeypatch.setattr(at_once, "judged", refuses)
+        again = second.asked(instance)
+        assert again.plan is not None
+        assert found.plan is not None
+        assert again.plan.cache == "hit"
+        assert again.adopted
+        assert again.plan.schedule == found.plan.schedule
+        assert (again.holds, again.worth) == (found.holds, found.worth)
+        assert saving(instance, again.plan.schedule) > 0.3
+        second.end()
+
+    def test_a_refusal_is_remembered(
+        self, path: Path, first: Process, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A plan saves no nine tenths, and holds too little to be followed for that."""
+        instance = tree(32, chunk=1000.0)
+        refused = refine(first.asked(instance, gain=0.9))
+        assert not refused.adopted
+        first.memory.settle(10.0)
+        second = Process(path)
+        with monkeypatch.context() as patch:
+            patch.setattr(at_once, "judged", refuses)
+            assert second.asked(instance, gain=0.9).reason == refused.reason
+        # The gain that is asked for is another one.
+        assert second.asked(instance, gain=0.0).adopted
+        second.end()
+
+    def test_a_refusal_is_thought_over_when_runs_taught_something(
+        self, path: Path, first: Process
+    ) -> None:
+        instance = tree(32, chunk=1000.0)
+        refused = refine(first.asked(instance, gain=0.5))
+        assert not refused.adopted
+        assert refused.plan is not None
+        slow = Lessons(dask=[10 * refused.plan.predicted] * 3)
+        first.memory.settle(10.0)
+        second = Process(path)
+        assert second.asked(instance, slow, gain=0.5).adopted
+        second.memory.settle(10.0)
+        second.end()
+        third = Process(path)
+        assert third.asked(instance, slow, gain=0.5).adopted
+        third.end()
+
+    def test_lessons_of_the_run_that_is_over_change_what_is_known(
+        self, first: Process, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Judged when nobody waits, so that the next answer need not be."""
+        instance, lessons = tree(32, chunk=1000.0), Lessons()
+        refused = refine(first.asked(instance, lessons, gain=0.5))
+        assert refused.plan is not None
+        asked = first.asked(instance, lessons, gain=0.5)
+        assert not asked.adopted
+        lessons.dask = [10 * refused.plan.predicted] * 3
+        assert refine(asked).adopted
+        monkeypatch.setattr(at_once, "judged", refuses)
+        assert first.asked(instance, lessons, gain=0.5).adopted
+
+    def test_other_costs_are_planned_for_anew(self, path: Path, first: Process) -> None:
+        instance = tree(128)
+        refine(first.asked(instance))
+        first.memory.settle(10.0)
+        second = Process(path)
+        other = replace(instance, seconds=instance.seconds * 2)
+        again = second.asked(other)
+        assert again.plan is not None
+        assert again.plan.cache == "hit"
+        assert again.plan.predicted > 10.0
+        assert 0 < again.plan.lower_bound <= again.plan.schedule.makespan
+        assert saving(other, again.plan.schedule) > 0.3
+        assert (refined := refine(again).plan) is not None
+        assert refined.cache == "miss"
+        second.end()
+
+
+class TestText:
+    INSTANCE = stream(6)
+
+    def finding(self) -> Finding:
+        planner = Forecaster(Memory(None, in_memory=True), budget=Budget(seconds=0.02))
+        result, _ = planner.schedule(self.INSTANCE, budget=Budget(iterations=0))
+        hold = Hold(frozenset(["step-0"]), frozenset(["load-1", "step-1"]), 3.5)
+        judged = Judged(True, "planned: it pays", 3.0, None, Basis(0.05, 4.0, 0.5, -0.1))
+        refinement = Refinement(result, Measures({"load-3": hold}, True), 0.15, 0.4, "remark; ")
+        return Finding(refinement, "w1", judged)
+
+    def text(self) -> bytes:
+        keys = Keys.of(self.INSTANCE.graph, self.INSTANCE.cluster)
+        return encode_finding(self.finding(), self.INSTANCE, keys.graph)
+
+    def test_it_is_read_in_other_names(self) -> None:
+        other = renamed(self.INSTANCE)
+        read = decode_finding(self.text(), other, Keys.of(other.graph, other.cluster).graph)
+        found = self.finding()
+        mine, theirs = found.refinement, read.refinement
+        assert (read.judged, read.cost_bucket) == (found.judged, "w1")
+        assert (theirs.worth, theirs.saves, theirs.remark) == (0.15, 0.4, "remark; ")
+        assert {
+            (f"other-{a.task}", f"host-{a.worker}", a.start, a.end)
+            for a in mine.result.schedule.assignments
+        } == {(a.task, a.worker, a.start, a.end) for a in theirs.result.schedule.assignments}
+        done = frozenset(["other-load-1", "other-step-1"])
+        hold = Hold(frozenset(["other-step-0"]), done, 3.5)
+        assert theirs.measures == Measures({"other-load-3": hold}, True)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda text: text[:-1],
+            lambda text: text.replace(b"finding/1", b"finding/9"),
+            lambda text: text.replace(b'"worth"', b'"value"'),
+            lambda text: b"\xff",
+        ],
+    )
+    def test_what_is_no_finding_is_refused(self, change: object) -> None:
+        assert callable(change)
+        graph = Keys.of(self.INSTANCE.graph, self.INSTANCE.cluster).graph
+        with pytest.raises(InvalidFormat):
+            decode_finding(change(self.text()), self.INSTANCE, graph)
+
+    def test_a_finding_about_another_graph_is_refused(self) -> None:
+        small = stream(2)
+        graph = Keys.of(small.graph, small.cluster).graph
+        with pytest.raises(OrchestratorError):
+            decode_finding(self.text(), small, graph)
+
+
+@pytest.mark.parametrize(
+    ("lessons", "resembles"),
+    [
+        (Lessons([4.0, 4.0, 4.0, 4.0]), True),
+        (Lessons([4.1, 4.1, 4.1]), True),
+        (Lessons([5.0, 5.0, 5.0]), False),
+        (Lessons([4.0]), False),
+        (Lessons([]), False),
+        (Lessons([4.0, 4.0, 4.0], drift=0.2), False),
+    ],
+)
+def test_a_judgement_stands_until_something_else_was_learned(
+    lessons: Lessons, resembles: bool
+) -> None:
+    basis = Basis.of(Lessons([4.0, 4.0, 4.0]), GAIN)
+    assert basis.resembles(Basis.of(lessons, GAIN)) is resembles
+    assert not basis.resembles(Basis.of(lessons, 0.1))

@@ -1,0 +1,88 @@
+"""A repair of a repair: what the first found to have begun, the second believes without events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orchestrator_core.plan.repair import (
+    Event,
+    Finished,
+    Repairer,
+    Running,
+    WorkerLost,
+    check_replan,
+)
+from orchestrator_core.plan.schedule import Assignment, Schedule
+from tests.plan.repair.by_hand import repaired, row, their_plan, two_workers
+from tests.plan.repair.test_random import cases, some_events
+
+
+def test_an_output_that_is_forgotten_was_sent_all_the_same() -> None:
+    # At 8 s both c and d have ended, so that workers have forgotten a's output.
+    first = repaired(two_workers(), their_plan(), 8.0, forgets=True)
+    second = repaired(two_workers(), first.schedule, 8.0, forgets=True)
+    assert second.again == ()
+    assert list(second.schedule.assignments) == list(their_plan().assignments)
+
+
+def test_a_task_that_ran_elsewhere_than_planned_has_run() -> None:
+    # c ran on w0, so b's output was there, though no plan had sent it.
+    events = [Finished("c", 7.5, start=5.5, worker="w0")]
+    first = repaired(two_workers(), their_plan(), 8.0, events)
+    second = repaired(two_workers(), first.schedule, 8.0)
+    assert row(second, "c") == Assignment("c", "w0", 5.5, 7.5)
+
+
+def test_a_task_that_began_before_its_input_was_planned_to_be_there() -> None:
+    events = [Finished("b", 2.5), Running("c", 5.5, start=2.6)]
+    first = repaired(two_workers(), their_plan(), 2.8, events)
+    second = repaired(two_workers(), first.schedule, 2.8)
+    assert row(second, "c") == Assignment("c", "w1", 2.6, 5.5)
+
+
+def test_what_a_lost_worker_was_sent_it_had() -> None:
+    # w1 had run c before it went, and somebody keeps the output of c elsewhere.
+    repairer = Repairer(two_workers(), their_plan())
+    first = repairer.replan(8.0, [WorkerLost("w1")])
+    assert repairer.replan(8.0).again == ()
+    assert list(repairer.schedule.assignments) == list(first.schedule.assignments)
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_what_has_begun_stays_begun(forgets: bool) -> None:
+    done = 0
+    for instance, plan, rng in cases(range(700, 780)):
+        now = float(rng.uniform(0, plan.makespan))
+        repairer = Repairer(instance, plan, forgets=forgets)
+        events = list(some_events(plan, now, rng))
+        if rng.random() < 0.5:
+            events.append(WorkerLost(str(rng.choice(instance.cluster.names))))
+        first = repairer.replan(now, [*events, *elsewhere(plan, now, rng, events)])
+        check_replan(first)
+        second = repairer.replan(now)
+        check_replan(second)
+        assert second.again == ()
+        assert begun(second.schedule, now) == begun(first.schedule, now)
+        assert second.makespan <= first.makespan * (1 + 1e-9)
+        done += bool(first.again)
+    assert done > 5
+
+
+def elsewhere(
+    plan: Schedule, now: float, rng: np.random.Generator, events: list[Event]
+) -> list[Event]:
+    """The last task to end by `now` ended on some other worker instead."""
+    told = {event.task for event in events if not isinstance(event, WorkerLost)}
+    ended = [run for run in plan.assignments if run.end <= now and not run.segments]
+    if not ended or rng.random() < 0.5:
+        return []
+    last = max(ended, key=lambda run: run.end)
+    if last.task in told:
+        return []
+    worker = str(rng.choice(plan.worker_names))
+    return [Finished(last.task, last.end, last.start, worker, last.mode, last.instance)]
+
+
+def begun(schedule: Schedule, now: float) -> set[Assignment]:
+    return {run for run in schedule.assignments if run.start < now}
