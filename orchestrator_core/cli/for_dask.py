@@ -1,6 +1,7 @@
 """`dask orchestrator ...`: Dask's command line hands everything on to ours.
 
-Whoever types `dask` means a cluster: what `orchestrator` calls ``live status`` is ``status`` here.
+Whoever types `dask` means a cluster: what `orchestrator` calls ``live status`` is ``status`` here,
+and ``why`` asks the cluster at work, not a recorded run.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ class Follower:
             return ()
         return self.disable("; ".join(self._faults))
 
-    def disable(self, reason: str) -> tuple[Directive, ...]:
+    def disable(self, reason: str) -> tuple[Disable, ...]:
         """Forget the plan for good; said once, later calls say nothing."""
         if self.disabled is not None:
             return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from orchestrator_core.execute.record import RunRecord
@@ -70,6 +71,7 @@ def gantt_data(run: RunRecord, bars: Bars, critical: set[str]) -> dict[str, Any]
     }
 
 
+@lru_cache(maxsize=4096)
 def short_kind(kind: str) -> str:
     """A kind as people say it: the last part of a dotted name, without a trailing hash."""
     name = re.split(r"[.:/]", kind)[-1] or kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -25,13 +26,18 @@ def in_lanes(spans: Iterable[Span[T]], jitter: float = 0.0) -> list[tuple[int, S
     """
     free_at: list[float] = []
     placed = []
-    for span in sorted(spans, key=lambda span: (span.start, span.end)):
-        allowed = min(jitter, 0.5 * (span.end - span.start))
-        lane = next((i for i, end in enumerate(free_at) if end <= span.start + allowed), None)
-        if lane is None:
-            lane = len(free_at)
-            free_at.append(span.start)
-        start = max(span.start, free_at[lane])
+    for span in sorted(spans, key=attrgetter("start", "end")):
+        start = span.start
+        by = start + min(jitter, 0.5 * (span.end - start)) if jitter else start
+        lane = 0
+        for end in free_at:
+            if end <= by:
+                break
+            lane += 1
+        else:
+            free_at.append(start)
+        if free_at[lane] > start:
+            span = Span(free_at[lane], span.end, span.thing)
         free_at[lane] = span.end
-        placed.append((lane, Span(start, span.end, span.thing)))
+        placed.append((lane, span))
     return placed

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from orchestrator_core.execute.record import RunRecord, TaskRecord
 from orchestrator_core.plan.schedule import Assignment
 from orchestrator_core.report.gantt import short_kind
-from orchestrator_core.report.trace.event import known
+from orchestrator_core.report.trace.event import known, microseconds
 from orchestrator_core.report.trace.workers import Bar
 
 
@@ -28,9 +30,9 @@ def planned_bars(run: RunRecord) -> list[Bar]:
     """What was to run where, and what was to be sent."""
     if run.plan is None:
         return []
-    kinds = {name: run.graph.kind(i) for name, i in run.graph.index.items()}
+    kinds = _kinds(run)
     bars = [
-        Bar(a.worker, start, end, a.task, short_kind(kinds.get(a.task, "")), {}, a.task)
+        Bar(a.worker, *_span(start, end), a.task, kinds[a.task], {}, a.task)
         for a in run.plan.schedule.assignments
         for start, end in a.segments or ((a.start, a.end),)
     ]
@@ -38,7 +40,7 @@ def planned_bars(run: RunRecord) -> list[Bar]:
         if sent.end > sent.start:
             args = known({"source": sent.source, "bytes": sent.nbytes})
             name = f"output of {sent.task}"
-            where = (sent.destination, sent.start, sent.end)
+            where = (sent.destination, *_span(sent.start, sent.end))
             bars.append(Bar(*where, name, "transfer", args, sent.task, arriving=True))
     return bars
 
@@ -70,13 +72,24 @@ def _task(record: TaskRecord, planned: Assignment | None) -> Bar:
             "planned_end_s": planned.end,
             "late_s": record.end - planned.end,
         }
-    category = short_kind(record.kind)
-    where = (record.worker, record.start, record.end)
-    return Bar(*where, record.task, category, args, record.task)
+    where = (record.worker, *_span(record.start, record.end))
+    return Bar(*where, record.task, short_kind(record.kind), args, record.task)
 
 
 def _fetch(record: TaskRecord) -> Bar:
     begin = record.start - record.transfer_seconds
     name = f"inputs of {record.task}"
-    where = (record.worker, max(0.0, begin), record.start)
+    where = (record.worker, *_span(max(0.0, begin), record.start))
     return Bar(*where, name, "transfer", {}, record.task, arriving=True)
+
+
+def _span(start: float, end: float) -> tuple[int, int]:
+    return microseconds(start), microseconds(end)
+
+
+def _kinds(run: RunRecord) -> defaultdict[str, str]:
+    """The kind of each task as people say it; of one that the graph lacks, nothing."""
+    graph = run.graph
+    short = [short_kind(kind) for kind in graph.kinds]
+    pairs = zip(graph.names, graph.kind_of.tolist(), strict=True)
+    return defaultdict(str, {name: short[kind] for name, kind in pairs})

@@ -72,8 +72,8 @@ def thread_name(process: int, thread: int, name: str) -> list[Event]:
 
 def known(args: Event) -> Event:
     """Without what is not known: None, NaN and infinity."""
-    return {key: value for key, value in args.items() if _is_known(value)}
-
-
-def _is_known(value: object) -> bool:
-    return value is not None and (not isinstance(value, float) or math.isfinite(value))
+    return {
+        key: value
+        for key, value in args.items()
+        if value is not None and (value.__class__ is not float or math.isfinite(value))
+    }

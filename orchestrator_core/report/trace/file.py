@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.report.critical_path import CLOCK_JITTER
 from orchestrator_core.report.trace.bars import actual_bars, planned_bars
 from orchestrator_core.report.trace.event import (
     Event,
@@ -30,26 +32,18 @@ def trace_of(run: RunRecord) -> Event:
     inputs that arrive; the plan's workers follow as processes of their own.
     """
     actual, planned = actual_bars(run), planned_bars(run)
-    first = COUNTERS + 1
     names = list(dict.fromkeys([*run.cluster.names, *(bar.worker for bar in actual)]))
-    kinds = {worker.name: worker.kind for worker in run.cluster.workers}
-    ran = draw(
-        actual, {name: (first + i, _title(name, kinds)) for i, name in enumerate(names)}, True
-    )
-    second = first + len(names)
-    hoped = list(dict.fromkeys(bar.worker for bar in planned))
-    order = [name for name in names if name in set(hoped)]
-    order += [name for name in hoped if name not in set(order)]
-    promised = draw(
-        planned,
-        {name: (second + i, f"plan: {_title(name, kinds)}") for i, name in enumerate(order)},
-        False,
-    )
-    events = [*ran.events, *promised.events, *_arrows(run, ran, promised)]
-    events += [*process_name(COUNTERS, "tasks at a time"), *_running("running", actual)]
-    events += _running("planned", planned)
-    events.sort(key=_order)
-    return {"otherData": _about(run), "displayTimeUnit": "ms", "traceEvents": events}
+    hoped = {bar.worker for bar in planned}
+    order = [name for name in names if name in hoped]
+    order += sorted(hoped.difference(order))
+    second = COUNTERS + 1 + len(names)
+    ran = draw(actual, _processes(run, names, COUNTERS + 1, ""), microseconds(CLOCK_JITTER))
+    promised = draw(planned, _processes(run, order, second, "plan: "), 0)
+    titles = [*process_name(COUNTERS, "tasks at a time"), *ran.titles, *promised.titles]
+    events = [*ran.slices, *promised.slices, *_arrows(run, ran)]
+    events += [*_running("running", actual), *_running("planned", planned)]
+    events.sort(key=itemgetter("ts", "pid", "tid"))
+    return {"otherData": _about(run), "displayTimeUnit": "ms", "traceEvents": [*titles, *events]}
 
 
 def write_trace(run: RunRecord, path: str | Path) -> Path:
@@ -72,21 +66,23 @@ def _about(run: RunRecord) -> Event:
     }
 
 
-def _title(worker: str, kinds: dict[str, str]) -> str:
-    kind = kinds.get(worker, "")
-    return f"{worker} ({kind})" if kind and kind != worker else worker
+def _processes(
+    run: RunRecord, names: Sequence[str], first: int, prefix: str
+) -> dict[str, tuple[int, str]]:
+    """(number, title) of each worker's process, from `first` on."""
+    kinds = {worker.name: worker.kind for worker in run.cluster.workers}
+    found = {}
+    for number, name in enumerate(names, start=first):
+        kind = kinds.get(name, "")
+        title = f"{name} ({kind})" if kind and kind != name else name
+        found[name] = (number, f"{prefix}{title}")
+    return found
 
 
-def _arrows(run: RunRecord, ran: Drawn, promised: Drawn) -> list[Event]:
-    """From producers on other workers: to what really waited, and to what was to arrive."""
-    events: list[Event] = []
-    for place in _waited(run, ran):
-        events += flow(len(events) // 2 + 1, *place)
-    for (task, _), (process, thread, start, _) in promised.arrivals.items():
-        if task in promised.places:
-            source = _end_of(promised.places[task])
-            events += flow(len(events) // 2 + 1, source, (process, thread, start))
-    return events
+def _arrows(run: RunRecord, ran: Drawn) -> list[Event]:
+    """From producers on other workers to what really waited for them."""
+    places = enumerate(_waited(run, ran), start=1)
+    return [event for number, place in places for event in flow(number, *place)]
 
 
 def _waited(run: RunRecord, ran: Drawn) -> list[tuple[tuple[int, int, int], tuple[int, int, int]]]:
@@ -115,23 +111,10 @@ def _running(name: str, bars: Sequence[Bar]) -> list[Event]:
     changes: dict[int, int] = {}
     for bar in bars:
         if not bar.arriving:
-            for moment, step in ((bar.start, 1), (bar.end, -1)):
-                changes[microseconds(moment)] = changes.get(microseconds(moment), 0) + step
+            changes[bar.start] = changes.get(bar.start, 0) + 1
+            changes[bar.end] = changes.get(bar.end, 0) - 1
     events, running = [], 0
     for moment in sorted(changes):
         running += changes[moment]
         events.append(counter(COUNTERS, name, moment, running))
     return events
-
-
-def _order(event: Event) -> tuple[bool, int, int, int, int, str]:
-    """Titles, then by time; of slices that begin together the longer first."""
-    is_title = event["ph"] == "M"
-    return (
-        not is_title,
-        event["ts"],
-        event["pid"],
-        event["tid"],
-        -event.get("dur", 0),
-        event["ph"],
-    )

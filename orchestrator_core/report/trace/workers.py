@@ -6,11 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from orchestrator_core.report.critical_path import CLOCK_JITTER
 from orchestrator_core.report.lanes import Span, in_lanes
 from orchestrator_core.report.trace.event import (
     Event,
-    microseconds,
     process_name,
     slice_of,
     thread_name,
@@ -22,15 +20,16 @@ INPUTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A slice to be drawn on a worker; times in seconds.
+    """A slice to be drawn on a worker.
 
     Attributes:
+        start, end: microseconds from the start of the run.
         task: whose it is. arriving: does it show how inputs arrive, not the task itself?
     """
 
     worker: str
-    start: float
-    end: float
+    start: int
+    end: int
     name: str
     category: str
     args: Event
@@ -40,29 +39,28 @@ class Bar:
 
 @dataclass(slots=True)
 class Drawn:
-    """Events, and where each task was drawn: (process, thread, start, end) by name."""
+    """Titles, slices, and where each task was drawn: (process, thread, start, end) by name."""
 
-    events: list[Event] = field(default_factory=list)
+    titles: list[Event] = field(default_factory=list)
+    slices: list[Event] = field(default_factory=list)
     places: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
-    arrivals: dict[tuple[str, str], tuple[int, int, int, int]] = field(default_factory=dict)
 
 
-def draw(bars: Sequence[Bar], processes: Mapping[str, tuple[int, str]], jitter: bool) -> Drawn:
+def draw(bars: Sequence[Bar], processes: Mapping[str, tuple[int, str]], jitter: int) -> Drawn:
     """The bars on their workers.
 
     Args:
-        processes: number and title by worker. jitter: were the times measured by several clocks?
+        processes: number and title by worker. jitter: microseconds by which times
+            of tasks may be off, since several clocks measured them.
     """
     drawn = Drawn()
     rows: dict[tuple[str, bool], list[Span[Bar]]] = defaultdict(list)
     for bar in bars:
-        span = Span(microseconds(bar.start), microseconds(bar.end), bar)
-        rows[bar.worker, bar.arriving].append(span)
+        rows[bar.worker, bar.arriving].append(Span(bar.start, bar.end, bar))
     for worker, (process, title) in processes.items():
-        drawn.events += process_name(process, title)
+        drawn.titles += process_name(process, title)
         for arriving in (False, True):
-            slack = microseconds(CLOCK_JITTER) if jitter and not arriving else 0
-            _row(drawn, process, arriving, rows[worker, arriving], slack)
+            _row(drawn, process, arriving, rows[worker, arriving], 0 if arriving else jitter)
     return drawn
 
 
@@ -74,12 +72,10 @@ def _row(
         bar, thread = span.thing, lane + (INPUTS if arriving else 1)
         start, end = int(span.start), int(span.end)
         event = slice_of((process, thread), bar.name, bar.category, (start, end), bar.args)
-        drawn.events.append(event)
-        if arriving:
-            drawn.arrivals[bar.task, bar.worker] = (process, thread, start, end)
-        else:
+        drawn.slices.append(event)
+        if not arriving:
             drawn.places[bar.task] = (process, thread, start, end)
         lanes = max(lanes, lane + 1)
     for lane in range(lanes):
         name = f"inputs {lane + 1}" if arriving else f"thread {lane + 1}"
-        drawn.events += thread_name(process, lane + (INPUTS if arriving else 1), name)
+        drawn.titles += thread_name(process, lane + (INPUTS if arriving else 1), name)

@@ -89,7 +89,8 @@ class Steering:
 
     def uninstall(self, reason: str) -> None:
         """Leave the scheduler as it was; not to be called in a transition."""
-        self._carry(self.follower.disable(reason))
+        for disable in self.follower.disable(reason):
+            self._undo(disable)
         self.mode = "off"
 
     def fault(self, where: str, error: Exception) -> None:
@@ -211,13 +212,11 @@ class Steering:
             if isinstance(directive, Place):
                 if self.tasks.place(directive.key, directive.slot) in PUT_ASIDE:
                     aside.append(directive.key)
-            elif isinstance(directive, Disable):
-                self._undo(directive)
             elif isinstance(directive, Release):
                 self._counters.released += len(directive.keys)
                 self.tasks.release(directive.keys)
                 aside += directive.keys
-            else:
+            elif not isinstance(directive, Disable):
                 self._counters.moved += self.tasks.move(directive)
         if aside:
             self.tasks.decide_anew(aside)
