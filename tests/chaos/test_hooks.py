@@ -41,7 +41,7 @@ CLASSES = (
 
 WITHDRAWING = {
     "fault", "stop", "uninstall", "disable", "clear", "_undo", "_give_up", "_withdraw",
-    "put_aside", "decide_anew", "_decide", "_decide_next",
+    "put_aside", "decide_anew", "_decide", "_decide_next", "_task",
 }  # fmt: skip
 """What a failure is answered with has nobody behind it to answer for it."""
 

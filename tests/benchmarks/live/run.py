@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,15 +55,15 @@ def ours(
 ) -> Outcome:
     """With the plugin and the default advisor, which knows what is in `store`."""
     advisor: Any = advisor_for_store(str(store))
-    records: list[RunRecord] = []
+    builds: list[Callable[[], RunRecord]] = []
     asked = _believe(advisor, belief)
-    keep = advisor.record
+    keep = advisor.take
 
-    def record(run: RunRecord) -> None:
-        records.append(run)
-        keep(run)
+    def take(build: Callable[[], RunRecord], tasks: int) -> None:
+        builds.append(build)
+        keep(build, tasks)
 
-    advisor.record = record
+    advisor.take = take
     plugin = OrchestratorPlugin(advisor=advisor, mode=mode)
     live.sync(live.scheduler.register_scheduler_plugin, plugin, idempotent=True)
     try:
@@ -73,7 +73,7 @@ def ours(
         counts = _counts(plugin)
     finally:
         client.remove_plugin(live.client)
-    found = max(records, key=lambda each: len(each.graph), default=None)
+    found = max((build() for build in builds), key=lambda run: len(run.graph), default=None)
     if belief is not None and found is not None and found.plan is not None and not asked:
         raise RuntimeError("the plan was made without asking for prices: nothing was perturbed")
     return Outcome(outcome.seconds, outcome.managed, outcome.resident, found, counts)
