@@ -10,7 +10,7 @@ from orchestrator_core.orchestrate.judged import Basis, Judged
 from orchestrator_core.orchestrate.thrifty import is_small, saving
 from orchestrator_core.plan.result import PlanResult
 
-CHANCES, SIMULATED_TASKS = 3, 300
+CHANCES, SIMULATED_TASKS = 7, 3_000
 """Runs of Dask's own policy that are simulated in each race, and tasks in all of them; one run at
 least. Others wait for the answer."""
 
