@@ -20,9 +20,9 @@ part of Dask's time that it may cost."""
 
 FRUGAL = "planned: it saves memory, and takes about as long as Dask's own order"
 
-MORE, LARGE_GAIN = 0.25, 0.2
-"""A plan that holds this part more bytes than Dask alone is followed only if it saves this part of
-the time."""
+MORE, EACH_GAIN, LARGE_GAIN = 0.25, 10.0, 0.2
+"""A plan may hold this part more bytes than Dask alone, or as many times the part of the time that
+it saves; any number, if it saves the last part."""
 
 HUNGRY = "left to Dask: the plan would hold far more bytes at once, and end hardly sooner"
 
@@ -65,6 +65,7 @@ def is_frugal(found: Refinement, verdict: Verdict) -> bool:
 
 def is_hungry(instance: Instance, result: PlanResult, verdict: Verdict) -> bool:
     """Does the plan hold far more bytes than Dask alone would, for a small gain in time?"""
-    if verdict.expected.gain >= LARGE_GAIN or is_small(instance, result.schedule):
+    gain = verdict.expected.gain
+    if gain >= LARGE_GAIN or is_small(instance, result.schedule):
         return False
-    return saving(instance, result.schedule) < -MORE
+    return saving(instance, result.schedule) < -max(MORE, EACH_GAIN * gain)

@@ -43,9 +43,13 @@ def _bounds() -> None:
 
 
 def _local_search() -> None:
+    from orchestrator_core.plan.search.lane_engine import LaneEngine
     from orchestrator_core.plan.search.local_search import LocalSearch
 
     _run(LocalSearch(), plain())
+    engine = LaneEngine(plain(), MAKESPAN, 0)
+    engine.begin(engine.solution_of(_first(plain())))
+    engine.go(10, 1_000, 0.1, 0.0, arcs=True)  # which so short a search does not come to
 
 
 def _general_search() -> None:

@@ -67,7 +67,8 @@ def _until(rows: Rows) -> Floats:
 
 
 def _fits(rows: Rows, held: Claims) -> bool:
-    memory = np.array([worker.memory for worker in rows.instance.cluster.workers])
+    workers = rows.instance.cluster.workers
+    memory = np.array([worker.memory for worker in workers], dtype=np.float64)
     if not np.isfinite(memory).any():
         return True
     schedule = rows.schedule

@@ -131,7 +131,7 @@ def _expand(instance: Instance) -> Problem:
         "memory": graph.mode_memory,
         "demand": demand[graph.demand_of],
         "worker_threads": np.array([worker.threads for worker in cluster.workers], dtype=np.int64),
-        "worker_memory": np.array([worker.memory for worker in cluster.workers]),
+        "worker_memory": np.array([worker.memory for worker in cluster.workers], np.float64),
         "supply": _table(
             [[worker.resources.get(name, 0.0) for name in names] for worker in cluster.workers],
             names,

@@ -109,6 +109,7 @@ class Repairer:
         happened = tuple(events)
         planned = self._planned or read_schedule(self._basis, self.schedule)
         told = hear(self._basis, planned, now, happened, self._lost)
+        now = float(now)  # a whole number is another type to compiled code
         if now < self._now:
             raise InvalidInput(f"now is {now:g} s; the last repair was at {self._now:g} s")
         remains = remains_of(self._basis, planned, told, now, self._wanted, self.forgets)
@@ -117,7 +118,7 @@ class Repairer:
         lost = self._lost | {event.name for event in happened if isinstance(event, WorkerLost)}
         result = Replan(
             schedule=schedule,
-            now=float(now),
+            now=now,
             kept_makespan=kept,
             seconds=time.perf_counter() - began,
             _basis=self._basis,
