@@ -21,7 +21,7 @@ from orchestrator_core.orchestrate.expect import steadier, with_measures
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import Finding, Refinement
 from orchestrator_core.orchestrate.forecast import Forecast
-from orchestrator_core.orchestrate.judged import Basis, Judged
+from orchestrator_core.orchestrate.judged import Basis
 from orchestrator_core.orchestrate.judging import judged
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
@@ -76,7 +76,8 @@ class AtOnce:
 
         Args:
             pessimistic: `instance` with durations that are rarely exceeded.
-            min_gain, lessons, begun: as in `answer`.
+            min_gain: part of Dask's time that it must save. lessons: what earlier runs really took.
+            begun: `time.perf_counter` when planning began.
         """
         question = _Question(instance, pessimistic, flow, min_gain, lessons)
         keys = Keys.of(instance.graph, instance.cluster)
@@ -122,7 +123,7 @@ class AtOnce:
 
 
 class _Question:
-    """What is asked about a graph; arguments as of `answer`."""
+    """What is asked about a graph; arguments as of `AtOnce.advice`."""
 
     def __init__(
         self,
@@ -152,33 +153,12 @@ class _Question:
         begun: float,
         refine: Callable[[], Advice] | None = None,
     ) -> Advice:
-        advice = _advice(self.instance, found.refinement, found.judged, cache, begun)
-        return replace(advice, refine=refine)
+        return replace(answer(self.instance, found, cache, begun), refine=refine)
 
 
-def answer(
-    instance: Instance,
-    pessimistic: Instance,
-    found: Refinement,
-    cache: str,
-    min_gain: float,
-    lessons: Lessons,
-    begun: float,
-) -> Advice:
-    """What to do with the plan.
-
-    Args:
-        min_gain: part of Dask's time that it must save. lessons: what earlier runs really took.
-        begun: `time.perf_counter` when planning began.
-    """
-    decided = judged(instance, pessimistic, found, min_gain, lessons)
-    return _advice(instance, found, decided, cache, begun)
-
-
-def _advice(
-    instance: Instance, found: Refinement, decided: Judged, cache: str, begun: float
-) -> Advice:
-    result, measures = found.result, found.measures
+def answer(instance: Instance, found: Finding, cache: str, begun: float) -> Advice:
+    """What to do with the plan; `begun` is `time.perf_counter` when planning began."""
+    decided, result, measures = found.judged, found.refinement.result, found.refinement.measures
     record = PlanRecord(
         schedule=result.schedule,
         predicted=decided.predicted,
@@ -197,7 +177,7 @@ def _advice(
         instance=instance,
         holds=measures.holds if decided.adopt else {},
         prefetch=measures.prefetch and decided.adopt,
-        worth=found.worth,
+        worth=found.refinement.worth,
     )
 
 

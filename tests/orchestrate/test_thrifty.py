@@ -6,14 +6,15 @@ import pytest
 
 from orchestrator_core import plan
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.simulate import simulate_default, simulate_placed
 from orchestrator_core.execute.simulate.footprint import footprint
 from orchestrator_core.orchestrate.at_once import STEADY, answer, quick, unrefined
 from orchestrator_core.orchestrate.expect import expected_makespans
 from orchestrator_core.orchestrate.experience import Lessons
-from orchestrator_core.orchestrate.finding import Refinement
+from orchestrator_core.orchestrate.finding import Finding, Refinement
 from orchestrator_core.orchestrate.forecast import Forecast
-from orchestrator_core.orchestrate.judging import HUNGRY
+from orchestrator_core.orchestrate.judging import HUNGRY, judged
 from orchestrator_core.orchestrate.thrifty import Thrift, saving, thrifty
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
@@ -72,9 +73,15 @@ def test_a_plan_that_saves_memory_alone_is_followed() -> None:
     assert found is not None
     for saves, adopted in ((found.saves, True), (0.0, False)):
         refinement = Refinement(found.result, found.measures, STEADY, saves, found.remark)
-        advice = answer(instance, instance, refinement, "hit", 0.9, Lessons(), 0.0)
+        advice = asked(instance, refinement, 0.9)
         assert advice.adopted is adopted
         assert bool(advice.holds) is (adopted and bool(found.measures.holds))
+
+
+def asked(instance: Instance, refinement: Refinement, min_gain: float) -> Advice:
+    """What is said of the plan, if it must save this part of Dask's time."""
+    decided = judged(instance, instance, refinement, min_gain, Lessons())
+    return answer(instance, Finding(refinement, "", decided), "miss", 0.0)
 
 
 def expected(made: Forecast, found: Thrift) -> float:
@@ -88,7 +95,7 @@ def test_a_plan_that_holds_far_more_than_dask_for_little_time_is_refused() -> No
     instance = tree(128)
     result = forecast(instance).result
     assert saving(instance, result.schedule) < -0.25
-    advice = answer(instance, instance, unrefined(result), "miss", 0.0, Lessons(), 0.0)
+    advice = asked(instance, unrefined(result), 0.0)
     assert not advice.adopted
     assert advice.reason == HUNGRY
 
@@ -99,7 +106,7 @@ def test_who_waits_gets_a_plan_that_holds_little_at_once() -> None:
     result = forecast(instance).result
     first = quick(instance, result)
     assert saving(instance, first.result.schedule) > 0.25
-    assert answer(instance, instance, first, "miss", 0.05, Lessons(), 0.0).adopted
+    assert asked(instance, first, 0.05).adopted
     small = tree(32, chunk=1000.0)
     given = forecast(small).result
     assert quick(small, given) == unrefined(given)
