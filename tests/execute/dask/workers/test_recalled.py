@@ -70,4 +70,5 @@ async def test_the_record_of_a_run_has_the_links_that_it_found(
     bandwidth = live.roster.links._groups["", "", True].bandwidth(0.0)
     assert bandwidth is not None
     found = used[-1].measured.link(str(a.name), str(b.name))
-    assert 0.5 < found.bandwidth / bandwidth < 2.0
+    # Later transfers count in what is believed now; the default is five times less.
+    assert 0.25 < found.bandwidth / bandwidth < 4.0
