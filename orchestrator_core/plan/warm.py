@@ -9,6 +9,7 @@ those whose part is there, and interprets the one that it cannot do without.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import hashlib
 import importlib
@@ -46,6 +47,9 @@ RUNS = ("orchestrator_core.plan.warm_parts", "orchestrator_core.execute.simulate
 """Modules that say how each part is loaded, or compiled, as `RUNS`."""
 
 _started: list[subprocess.Popen[bytes]] = []
+
+_compiling = contextvars.ContextVar("compiling", default=False)
+"""Is this what compiles? Then nothing is done without what is missing."""
 
 
 def warm_up() -> None:
@@ -87,9 +91,13 @@ def compile_once(say: Callable[[str], None]) -> None:
 def compile_all() -> None:
     """Run every part once, the first one first; only one process of this machine at a time."""
     with _alone(wait=True):
-        for name in PARTS:
-            _runs()[name]()
-            _mark(name)
+        token = _compiling.set(True)
+        try:
+            for name in PARTS:
+                _runs()[name]()
+                _mark(name)
+        finally:
+            _compiling.reset(token)
 
 
 def is_warm() -> bool:
@@ -125,7 +133,7 @@ def load() -> frozenset[str]:
 def is_missing(name: str) -> bool:
     """Has this machine no code for the part, and is nobody to wait for it? Then it is compiled in
     the background from now on."""
-    if os.environ.get(WAIT) == "wait" or _folder() is None or _is_there(name):
+    if _compiling.get() or os.environ.get(WAIT) == "wait" or _folder() is None or _is_there(name):
         return False
     start_in_background()
     return True

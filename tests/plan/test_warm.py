@@ -69,6 +69,15 @@ def test_it_is_warm_once_every_part_was_run(cold: list[str]) -> None:
     assert warm.is_warm()
 
 
+def test_what_compiles_does_without_nothing(cold: list[str], monkeypatch) -> None:
+    """Else it would interpret what it is there to compile, and say that it is there."""
+    missing: list[bool] = []
+    runs = dict.fromkeys(warm.PARTS, lambda: missing.append(warm.is_missing(warm.SIMULATION)))
+    monkeypatch.setattr(warm_parts, "RUNS", runs)
+    warm.compile_all()
+    assert missing == [False] * len(warm.PARTS)
+
+
 def test_what_is_missing_is_compiled_aside_and_not_waited_for(cold: list[str], monkeypatch) -> None:
     assert warm.is_missing(warm.SIMULATION)
     assert cold == ["background"]
