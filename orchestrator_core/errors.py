@@ -6,7 +6,8 @@
     │   ├── InvalidCluster      workers or links that cannot be
     │   ├── InvalidInstance     durations that do not fit the graph and the cluster
     │   ├── InvalidFormat       a file or a JSON text that cannot be read
-    │   └── InvalidBudget       a planning budget that cannot be kept
+    │   ├── InvalidBudget       a planning budget that cannot be kept
+    │   └── InvalidGoal         what a function is to be conducted for is not known
     ├── InvalidSchedule         a schedule that breaks a rule of the problem
     ├── InvalidCertificate      a certificate that does not prove the bound that it names
     ├── InfeasibleInstance      no schedule exists; the smallest cause is named
@@ -50,6 +51,10 @@ class InvalidFormat(InvalidInput):
 
 class InvalidBudget(InvalidInput):
     """A planning budget that cannot be kept."""
+
+
+class InvalidGoal(InvalidInput):
+    """What a function is to be conducted for: an unknown objective, precision or rewrite."""
 
 
 class InvalidSchedule(OrchestratorError):

@@ -1,0 +1,1 @@
+"""The flat typed graph that rewrites read and make: values, nodes, and graphs of loop bodies."""

@@ -1,0 +1,122 @@
+"""From a closed jaxpr to a graph.
+
+Calls are opened: what ``jit``, ``closed_call``, ``checkpoint`` and functions with derivatives of
+their own compute forward becomes part of the graph. Derivatives are never taken of a graph but of
+the original, so no custom rule is lost. Where ``checkpoint`` keeps XLA from computing once what was
+asked for twice, the barrier that JAX would put there is a node. Loops and branches are nodes with
+bodies. A call with a meaning of its own (donated arguments, shardings, compiler options, or marked
+opaque) stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.ir.graph import Graph, pruned
+from orchestrator_core.conductor.ir.node import Node, of_primitive
+from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+
+OPAQUE = "orchestrator_opaque_"
+"""What the name of a function begins with that is left alone."""
+
+BODY = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "remat2": "jaxpr",
+    "checkpoint": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+}
+"""Calls that are opened, and the parameter that has their body."""
+
+LOOPS: Mapping[str, Callable[[Mapping[str, Any]], Sequence[Any]]] = {
+    "scan": lambda params: [params["jaxpr"]],
+    "while": lambda params: [params["cond_jaxpr"], params["body_jaxpr"]],
+    "cond": lambda params: params["branches"],
+}
+
+
+def read(jaxpr: Any) -> Graph:
+    """The graph of a closed jaxpr; dead code is left out."""
+    reader = _Reader()
+    body, constants = _jax.inner(jaxpr)
+    inputs = tuple(Value(each.aval) for each in body.invars)
+    outputs = reader.open(body, constants, inputs)
+    return pruned(Graph(inputs, tuple(outputs), tuple(reader.nodes), reader.constants))
+
+
+class _Reader:
+    """One walk over a jaxpr and all that it calls."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.constants: dict[Value, Any] = {}
+
+    def open(self, jaxpr: Any, constants: Sequence[Any], inputs: Sequence[Atom]) -> list[Atom]:
+        """Adds the jaxpr's nodes; returns what it returns."""
+        known: dict[Any, Atom] = dict(zip(jaxpr.invars, inputs, strict=True))
+        for variable, array in zip(jaxpr.constvars, constants, strict=True):
+            known[variable] = value = Value(variable.aval)
+            self.constants[value] = array
+
+        def atom(each: Any) -> Atom:
+            return Literal(each.val, each.aval) if isinstance(each, _jax.Literal) else known[each]
+
+        for equation in jaxpr.eqns:
+            made = self._take(equation, [atom(each) for each in equation.invars])
+            known.update(zip(equation.outvars, made, strict=True))
+        return [atom(each) for each in jaxpr.outvars]
+
+    def _take(self, equation: Any, inputs: list[Atom]) -> Sequence[Atom]:
+        name, params = equation.primitive.name, equation.params
+        if name in BODY and not _has_meaning(params):
+            if params.get("differentiated") and params.get("prevent_cse"):
+                inputs = self._barred(inputs, params["prevent_cse"])
+            return self.open(*_jax.inner(params[BODY[name]]), inputs)
+        outputs = tuple(Value(each.aval) for each in equation.outvars)
+        bodies = tuple(read(each) for each in LOOPS[name](params)) if name in LOOPS else ()
+        self.nodes.append(
+            of_primitive(
+                equation.primitive,
+                inputs,
+                outputs,
+                params,
+                bodies=bodies,
+                effects=frozenset(equation.effects),
+                source=_jax.source_of(equation),
+                context=_jax.context_of(equation),
+            )
+        )
+        return outputs
+
+    def _barred(self, inputs: list[Atom], which: bool | tuple[bool, ...]) -> list[Atom]:
+        """As JAX lowers ``checkpoint``."""
+        chosen = which if isinstance(which, tuple) else (which,) * len(inputs)
+        behind = {id(i): Value(i.aval) for i, bar in zip(inputs, chosen, strict=True) if bar}
+        barred = list({id(i): i for i, bar in zip(inputs, chosen, strict=True) if bar}.values())
+        if barred:
+            made = [behind[id(each)] for each in barred]
+            self.nodes.append(of_primitive(_jax.optimization_barrier_p, barred, made, {}))
+        return [behind[id(each)] if bar else each for each, bar in zip(inputs, chosen, strict=True)]
+
+
+def _has_meaning(params: Mapping[str, Any]) -> bool:
+    """Would opening this call lose something that the user has asked for?"""
+    return (
+        any(params.get("donated_invars", ()))
+        or bool(params.get("compiler_options_kvs"))
+        or str(params.get("name", "")).startswith(OPAQUE)
+        or any(each is not None for each in params.get("in_layouts", ()))
+        or any(each is not None for each in params.get("out_layouts", ()))
+        or any(_is_given(each) for each in params.get("in_shardings", ()))
+        or any(_is_given(each) for each in params.get("out_shardings", ()))
+    )
+
+
+def _is_given(sharding: Any) -> bool:
+    return sharding is not None and type(sharding).__name__ != "UnspecifiedValue"

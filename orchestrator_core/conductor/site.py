@@ -1,0 +1,38 @@
+"""Sites: what was found in a function, what was done about it, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a piece of a program costs on a device: seconds, and bytes of temporary values."""
+
+    seconds: float
+    temp_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Attributes:
+    rewrite: its name, as in `allow` and `deny`. source: where the user wrote it.
+    found: in a few words, what it is. chosen: in which form it runs now; ``as it is`` if it was
+        left alone. reason: why that form was chosen, or why it was left alone.
+    before, after: the price of the site as it was and as chosen, as predicted; None if unknown.
+    """
+
+    rewrite: str
+    source: str
+    found: str
+    chosen: str
+    reason: str
+    before: Price | None = None
+    after: Price | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        return self.chosen != AS_IT_IS
+
+
+AS_IT_IS = "as it is"
