@@ -16,6 +16,7 @@ from typing import Protocol
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.measures.measures import NONE
+from orchestrator_core.execute.mending_rules import WORTH
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.orchestrate.expect import steadier, with_measures
 from orchestrator_core.orchestrate.experience import Lessons
@@ -32,9 +33,9 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
 
-LIVELY, STEADY = 0.05, 0.15
-"""Part of the remaining time that a change of the plan must save; and where it saves memory, which
-no repair looks at."""
+STEADY = 0.15
+"""Part of the remaining time that a change must save where the plan saves memory, which no repair
+looks at."""
 
 FEW = 2
 """Other plans that are tried for their bytes while somebody waits."""
@@ -195,7 +196,7 @@ def refined(
     if thrift is not None:
         return _thrifty(thrift)
     measures, _ = with_measures(instance, pessimistic, result.schedule)
-    return Refinement(result, measures, LIVELY)
+    return Refinement(result, measures, WORTH)
 
 
 def quick(instance: Instance, result: PlanResult) -> Refinement:
@@ -206,7 +207,7 @@ def quick(instance: Instance, result: PlanResult) -> Refinement:
 
 def unrefined(result: PlanResult) -> Refinement:
     """The plan as it is."""
-    return Refinement(result, NONE, LIVELY)
+    return Refinement(result, NONE, WORTH)
 
 
 def _thrifty(thrift: Thrift) -> Refinement:

@@ -13,14 +13,12 @@ from orchestrator_core.execute.live.pace import Observed, Pace
 from orchestrator_core.execute.live.repricing import reprice
 from orchestrator_core.execute.live.sight import Sight
 from orchestrator_core.execute.live.telling import tell
+from orchestrator_core.execute.mending_rules import WORTH_SECONDS
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.repair import Event, Replan, replan
 from orchestrator_core.plan.schedule import Schedule
-
-WORTH_SECONDS = 0.1
-"""Seconds that it must save at least."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,25 +7,17 @@ a rehearsal says that keeps to it whatever happens.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from numpy.typing import ArrayLike
-
-from orchestrator_core.execute.directives import Hold
+from orchestrator_core.execute.mending_rules import PAUSE, WORTH, WORTH_SECONDS
 from orchestrator_core.execute.simulate.compiling import at_once
-from orchestrator_core.execute.simulate.kernel.job import most_transfers
+from orchestrator_core.execute.simulate.kernel.job import Job
 from orchestrator_core.execute.simulate.kernel.mended import Mending, run_mended
-from orchestrator_core.execute.simulate.outcome import Outcome
-from orchestrator_core.execute.simulate.rehearsal import NO_HOLDS, Rehearsal
-
-PAUSE, WORTH, LEAST = 0.25, 0.05, 0.1
-"""Seconds between two looks; part of the remaining time, and seconds, that a change must save."""
+from orchestrator_core.execute.simulate.kernel.outcome import Came
+from orchestrator_core.execute.simulate.kernel.planned import Plan
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
+from orchestrator_core.execute.simulate.room import with_room
 
 CALM = 0.02
 """Part of the remaining time that the end may be off before a change is thought of."""
-
-ROOM = 2
-"""Transfers for which there is room at first, for each need: tasks that are moved take more."""
 
 
 class Mended(Rehearsal):
@@ -34,19 +26,10 @@ class Mended(Rehearsal):
     What is believed of durations and links is the instance; threads are all that is thought of.
     """
 
-    def run(
-        self,
-        seconds: ArrayLike | None = None,
-        holds: Mapping[str, Hold] = NO_HOLDS,
-        prefetch: bool = False,
-    ) -> Outcome:
-        """What comes about; arguments and errors as of `simulate_placed`."""
-        job, plan = self.prepared(seconds, holds)
-        mending = Mending(self.units.problem.seconds, PAUSE, WORTH, LEAST, CALM)
-        bound = most_transfers(self.units.problem)
-        room = min(bound, ROOM * len(job.in_unit) + 1)
-        while True:
-            came = at_once(run_mended, job, plan, mending, prefetch, room)
-            if not came.full:
-                return Outcome(self.instance, self.units, self.mode, came)
-            room = min(bound, 2 * room)
+    def _came(self, job: Job, plan: Plan, prefetch: bool) -> Came:
+        mending = Mending(self.units.problem.seconds, PAUSE, WORTH, WORTH_SECONDS, CALM)
+
+        def run(room: int) -> Came:
+            return at_once(run_mended, job, plan, mending, prefetch, room)
+
+        return with_room(run, job, self.units.problem)

@@ -12,6 +12,7 @@ from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.simulate.compiling import at_once
 from orchestrator_core.execute.simulate.held import plan_of
 from orchestrator_core.execute.simulate.kernel.job import Job, job_of, most_transfers
+from orchestrator_core.execute.simulate.kernel.outcome import Came
 from orchestrator_core.execute.simulate.kernel.planned import Plan, run_planned
 from orchestrator_core.execute.simulate.outcome import Outcome, schedule_of
 from orchestrator_core.execute.simulate.replay import lengths_of, seconds_of
@@ -92,11 +93,14 @@ class Rehearsal:
         prefetch: bool = False,
     ) -> Outcome:
         """What comes about; arguments and errors as of `simulate_placed`."""
-        job, plan = self.prepared(seconds, holds)
-        came = at_once(run_planned, job, plan, prefetch, self.lag, self._most)
-        return Outcome(self.instance, self.units, self.mode, came)
+        job, plan = self._prepared(seconds, holds)
+        return Outcome(self.instance, self.units, self.mode, self._came(job, plan, prefetch))
 
-    def prepared(self, seconds: ArrayLike | None, holds: Mapping[str, Hold]) -> tuple[Job, Plan]:
+    def _came(self, job: Job, plan: Plan, prefetch: bool) -> Came:
+        """By compiled code."""
+        return at_once(run_planned, job, plan, prefetch, self.lag, self._most)
+
+    def _prepared(self, seconds: ArrayLike | None, holds: Mapping[str, Hold]) -> tuple[Job, Plan]:
         """What compiled code takes; arguments and errors as of `simulate_placed`."""
         table = seconds_of(self.instance, seconds)
         lengths_of(self._rows, table)

@@ -11,18 +11,16 @@ from orchestrator_core.execute.simulate.believed import beliefs, expected, first
 from orchestrator_core.execute.simulate.compiling import at_once
 from orchestrator_core.execute.simulate.kernel.beliefs import Beliefs
 from orchestrator_core.execute.simulate.kernel.depth_first import depth_first
-from orchestrator_core.execute.simulate.kernel.job import Job, job_of, most_transfers
+from orchestrator_core.execute.simulate.kernel.job import Job, job_of
 from orchestrator_core.execute.simulate.kernel.outcome import Came
 from orchestrator_core.execute.simulate.kernel.unplanned import run_unplanned
 from orchestrator_core.execute.simulate.outcome import Outcome, schedule_of
 from orchestrator_core.execute.simulate.replay import seconds_of
+from orchestrator_core.execute.simulate.room import with_room
 from orchestrator_core.execute.simulate.units import units_of
 from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.engine.expand import frozen
 from orchestrator_core.plan.schedule import Schedule
-
-ROOM = 2
-"""Transfers for which there is room at first, for each need: tasks that are stolen take more."""
 
 
 def simulate_default(
@@ -84,11 +82,9 @@ class Unplanned:
         return Outcome(self.instance, self.units, self._mode, came)
 
     def _run(self, job: Job, known: Beliefs) -> Came:
-        """As often as it takes until there is room for all transfers."""
-        bound = most_transfers(self.units.problem)
-        room = min(bound, ROOM * len(job.in_unit) + 1)
-        while True:
-            came = at_once(run_unplanned, job, known, room)
-            if not came.full:
-                return came
-            room = min(bound, 2 * room)
+        """By compiled code."""
+
+        def run(room: int) -> Came:
+            return at_once(run_unplanned, job, known, room)
+
+        return with_room(run, job, self.units.problem)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.simulate import rehearsal, unplanned
+from orchestrator_core.execute.simulate import rehearsal, room, unplanned
 from orchestrator_core.execute.simulate.kernel import events, lines, sent, state
 from orchestrator_core.execute.simulate.kernel.depth_first import depth_first
 from orchestrator_core.execute.simulate.kernel.job import job_of
@@ -124,5 +124,5 @@ def test_one_machine_code_is_enough_for_all_instances(instance: Instance) -> Non
 def test_a_run_that_finds_too_little_room_begins_again(instance: Instance, seed: int) -> None:
     plenty = simulate_default(instance, seed=seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unplanned, "ROOM", 0)
+        patch.setattr(room, "AT_FIRST", 0)
         assert simulate_default(instance, seed=seed) == plenty

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from functools import cached_property
 
 from orchestrator_core.execute.dask.graphs.ended import Ended
+from orchestrator_core.execute.dask.graphs.keyed import Keyed
 from orchestrator_core.execute.directives import Key
 
 RECORDS_PER_TASK = 4
 """Executions that are kept for each task, however often Dask repeats them."""
 
 
-class Members:
+class Members(Keyed):
     """The tasks of an epoch, as a `Snapshot` shows those of a graph; n tasks.
 
     Attributes:
@@ -27,16 +27,6 @@ class Members:
 
     def __len__(self) -> int:
         return len(self.keys)
-
-    @cached_property
-    def place(self) -> Mapping[Key, int]:
-        """The position of each key."""
-        return {key: i for i, key in enumerate(self.keys)}
-
-    @cached_property
-    def key_of(self) -> Mapping[str, Key]:
-        """The key of each name."""
-        return dict(zip(self.names, self.keys, strict=True))
 
     @property
     def plannable(self) -> frozenset[Key]:

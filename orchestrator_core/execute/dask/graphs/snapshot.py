@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from orchestrator_core.execute.dask.graphs.hinted import columns_of
 from orchestrator_core.execute.dask.graphs.hints import ANNOTATION, Hint, objective_of, read_hints
 from orchestrator_core.execute.dask.graphs.inputs import Inputs
+from orchestrator_core.execute.dask.graphs.keyed import Keyed
 from orchestrator_core.execute.dask.graphs.names import stable_names
 from orchestrator_core.execute.dask.graphs.pins import pins_of
 from orchestrator_core.execute.directives import Key
@@ -31,7 +32,7 @@ FLOW_KINDS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class Snapshot(Keyed):
     """The new tasks of a graph; n tasks.
 
     Tasks that run already or whose output exists are left out: their outputs count as present.
@@ -102,16 +103,6 @@ class Snapshot:
             consumer=[b for _, b in edges],
             **columns_of(self.keys, self.hints, self.pins),
         )
-
-    @cached_property
-    def place(self) -> Mapping[Key, int]:
-        """The position of each key."""
-        return {key: i for i, key in enumerate(self.keys)}
-
-    @cached_property
-    def key_of(self) -> Mapping[str, Key]:
-        """The key of each name."""
-        return dict(zip(self.names, self.keys, strict=True))
 
     @cached_property
     def plannable(self) -> frozenset[Key]:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from orchestrator_core.execute.dask.graphs.followed import Followed
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.live import Course, Sight
+from orchestrator_core.execute.mending_rules import PAUSE
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.schedule import Schedule
 
-PAUSE = (0.25, 5.0)
+PAUSES = (PAUSE, 5.0)
 """Least and most seconds between two repairs for lateness."""
 
 PAUSE_SHARE = 0.03
@@ -38,7 +39,7 @@ class Steered:
         self.sent: dict[Key, float] = {}
         self._planned_end: dict[Key | None, float] = {}
         self._seconds: dict[Key | None, float] = {}
-        self._last = -PAUSE[1]
+        self._last = -PAUSES[1]
         self._seen, self._asking, self._first = 0, False, True
         self._names: tuple[str, ...] = course.instance.cluster.names
         self._late = 0.0
@@ -65,7 +66,7 @@ class Steered:
         if self._first or tuple(names) != self._names:
             return True
         rest = max(0.0, self.expected_end - now)
-        if now - self._last < min(PAUSE[1], max(PAUSE[0], PAUSE_SHARE * rest)):
+        if now - self._last < min(PAUSES[1], max(PAUSES[0], PAUSE_SHARE * rest)):
             return False
         tolerance = max(TOLERANCE, TOLERANCE_SHARE * rest)
         return abs(self._deviation(now) - self._late) > tolerance
@@ -84,10 +85,15 @@ class Steered:
         self._asking, self._last = False, now
 
     def _deviation(self, now: float) -> float:
-        """Largest lateness in seconds of what has ended lately or should have ended by now."""
+        """Largest lateness in seconds of what has ended lately or should have ended by now.
+
+        Lately is since the last look, so that one task that was far off, which a look has seen,
+        does not hide what comes after it.
+        """
+        ended = self.run.ended
         late = [
-            ended[4] - self._planned_end.get(ended[0], ended[4])
-            for ended in self.run.ended[max(0, self._seen - 1) :]
+            each[4] - self._planned_end.get(each[0], each[4])
+            for each in ended[min(self._seen, len(ended) - 1) if ended else 0 :]
         ]
         for key in self.sent:
             overdue = now - self._planned_end.get(key, now)
