@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 SILENCE_SECONDS = 0.05
@@ -30,6 +31,7 @@ class Submission:
         after: names of the tasks whose outputs it takes.
         waits_for: names of further tasks that must end before it starts.
         annotations: what `dask.annotate` said of it, such as resources; read from its message.
+        start: when the plan begins it, seconds; None if nobody planned it.
         sent: has its message left the buffer?
     """
 
@@ -39,11 +41,13 @@ class Submission:
     after: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    start: float | None = None
     sent: bool = False
 
 
 Batch = list[Submission]
 Message = dict[str, Any]
+Held = tuple[Submission | None, Message]
 
 
 class EpochBuffer:
@@ -51,7 +55,8 @@ class EpochBuffer:
 
     Args:
         send: lets a message go; must not block.
-        before: called with each epoch's submissions before their messages go. It must not raise.
+        before: called with each epoch's submissions before their messages go; those that it gives a
+            `start` go in that order. It must not raise.
         after: the same, when they are gone.
         clock: seconds that only grow.
     """
@@ -68,7 +73,7 @@ class EpochBuffer:
     ) -> None:
         self._send, self._before, self._after = send, before, after
         self._silence, self._longest, self._clock = silence, longest, clock
-        self._held: list[tuple[Submission | None, Message]] = []
+        self._held: list[Held] = []
         self._expected: dict[str, Submission] = {}
         self._first = self._last = 0.0
         self._changed = threading.Condition(threading.Lock())
@@ -158,7 +163,7 @@ class EpochBuffer:
             going, self._held = self._held[:count], self._held[count:]
             # What came in while the epoch was planned has waited since then at the earliest.
             self._first = self._clock()
-            for submission, message in going:
+            for submission, message in _as_planned(going):
                 self._send(message)
                 if submission is not None:
                     submission.sent = True
@@ -175,3 +180,18 @@ class EpochBuffer:
                     return True
                 self._changed.wait(seconds)
             return False
+
+
+def _as_planned(held: list[Held]) -> Iterator[Held]:
+    """Planned submissions by their start: a worker begins the first task that it hears of.
+
+    What begins at the same time stays in order, so producers come before consumers; and nothing
+    passes a message that is no planned submission.
+    """
+    for _, group in groupby(held, lambda each: each[0] is not None and each[0].start is not None):
+        yield from sorted(group, key=_start)
+
+
+def _start(held: Held) -> float:
+    submission, _ = held
+    return 0.0 if submission is None or submission.start is None else submission.start

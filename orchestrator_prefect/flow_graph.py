@@ -88,6 +88,14 @@ def slots(schedule: Schedule, submissions: Iterable[Submission]) -> dict[str, Sl
     return answer
 
 
+def note_starts(schedule: Schedule, submissions: Iterable[Submission]) -> None:
+    """Tell each submission when the schedule begins it."""
+    names, starts = schedule.task_names, schedule.start.tolist()
+    at = {names[task]: start for task, start in zip(schedule.task.tolist(), starts, strict=True)}
+    for submission in submissions:
+        submission.start = at.get(submission.name)
+
+
 def holds(by_name: Mapping[str, Hold], submissions: Iterable[Submission]) -> dict[str, Hold]:
     """What waits for what, by key; what speaks of tasks that were not submitted is left out."""
     key_of: dict[Key, str] = {submission.name: submission.key for submission in submissions}

@@ -18,7 +18,14 @@ from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_prefect import artifacts
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
 from orchestrator_prefect.epoch import Batch, EpochBuffer, Submission
-from orchestrator_prefect.flow_graph import Occurrences, flow_graph, holds, kind_of, slots
+from orchestrator_prefect.flow_graph import (
+    Occurrences,
+    flow_graph,
+    holds,
+    kind_of,
+    note_starts,
+    slots,
+)
 from orchestrator_prefect.flow_run import FlowRunInfo
 from orchestrator_prefect.link import Link
 from orchestrator_prefect.promise import Epoch
@@ -135,6 +142,8 @@ class FlowSession:
         held = holds(advice.holds, batch) if advice is not None and chosen else {}
         live = _live(advice) if advice is not None and chosen else None
         started_at = link.begin(self.info.run_id, batch, chosen, held, live)
+        if followed is not None:
+            note_starts(followed.schedule, batch)
         now = time.monotonic()
         if not self._epochs:
             self._started_at, self._origin = started_at, now

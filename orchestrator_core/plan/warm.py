@@ -89,12 +89,13 @@ def compile_once(say: Callable[[str], None]) -> None:
 
 
 def compile_all() -> None:
-    """Run every part once, the first one first; only one process of this machine at a time."""
+    """Run every part, the first one first, once in a process; only one process of this machine at
+    a time."""
     with _alone(wait=True):
         token = _compiling.set(True)
         try:
             for name in PARTS:
-                _runs()[name]()
+                _load(name)
                 _mark(name)
         finally:
             _compiling.reset(token)

@@ -118,6 +118,25 @@ def test_no_message_overtakes_another(world: World) -> None:
     assert world.sent == ["before", "a", "release a"]
 
 
+def test_planned_submissions_go_in_the_order_of_the_plan(world: World) -> None:
+    """A worker begins the first task that it hears of, so that has to be the first one planned."""
+    starts = {"late": 2.0, "first": 0.0, "then": 0.0, "soon": 1.0}
+
+    def plan(batch: list[Submission]) -> None:
+        for submission in batch:
+            submission.start = starts.get(submission.name)
+
+    world.buffer._before = plan
+    for name in ("late", "first", "then"):
+        world.submit(name)
+    world.message("release late")
+    for name in ("soon", "free", "first"):
+        world.submit(name)
+    world.buffer.flush()
+    in_order = ["first", "then", "late", "release late", "soon", "free", "first"]
+    assert world.sent == in_order, "ties stay as they came, and nobody passes what has no start"
+
+
 def test_what_comes_while_an_epoch_is_planned_belongs_to_the_next(world: World) -> None:
     plan = world.plan
 

@@ -134,8 +134,16 @@ def test_a_plan_on_a_cold_machine_is_hefts_or_a_solvers(cold: list[str]) -> None
 def test_what_is_there_is_loaded_once_and_asked(cold: list[str]) -> None:
     warm.compile_all()
     cold.clear()
+    warm._load.cache_clear()  # as in another process
     assert warm.load() == warm.load() == frozenset()
     assert cold == list(warm.IN_THIS_PROCESS)
+
+
+def test_what_a_process_has_loaded_is_not_loaded_again(cold: list[str]) -> None:
+    """Every flow run asks for it, while its first tasks want the processor."""
+    warm.compile_all()
+    warm.compile_all()
+    assert cold == list(warm.PARTS)
 
 
 def test_who_names_a_planner_waits_for_it(cold: list[str]) -> None:

@@ -93,7 +93,7 @@ class Steered:
         ended = self.run.ended
         late = [
             each[4] - self._planned_end.get(each[0], each[4])
-            for each in ended[min(self._seen, len(ended) - 1) if ended else 0 :]
+            for each in ended[self._seen :] or ended[-1:]
         ]
         for key in self.sent:
             overdue = now - self._planned_end.get(key, now)

@@ -1,0 +1,74 @@
+"""When a planned run is looked at again: by what has ended since the last look."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.dask.plans.steered import Steered
+from orchestrator_core.execute.live import Course
+from orchestrator_core.plan.engine.retime import retime
+from orchestrator_core.plan.schedule import Assignment, Schedule
+
+WORKERS = ("w0",)
+
+
+class Run:
+    """Ten tasks of a second each, planned one after the other; what ended, and a look."""
+
+    def __init__(self) -> None:
+        instance = Instance.from_arrays(np.ones((10, 1)), [])
+        plan = retime(
+            instance, Schedule([Assignment(f"t{i}", "w0", i, i + 1.0) for i in range(10)])
+        )
+        self.ended: list[Any] = []
+        names = {name: f"k-{name}" for name in instance.graph.names}
+        followed: Any = SimpleNamespace(
+            ended=self.ended, snapshot=SimpleNamespace(key_of=names), started_at=0.0
+        )
+        self.steered = Steered(followed, Course(instance, plan), plan.makespan, prefetch=False)
+        self.look(0.0)
+
+    def end(self, task: str, moment: float) -> None:
+        self.ended.append((f"k-{task}", "ok", ("w0", "w0"), moment - 1.0, moment))
+
+    def look(self, now: float) -> bool:
+        """Was it time to look? Then somebody has."""
+        if not self.steered.is_due(now, WORKERS):
+            return False
+        sight: Any = SimpleNamespace(now=now, cluster=SimpleNamespace(names=WORKERS))
+        self.steered.asked(sight)
+        self.steered.answered(now)
+        return True
+
+
+def test_nobody_looks_while_the_plan_is_kept() -> None:
+    run = Run()
+    for i in range(4):
+        run.end(f"t{i}", i + 1.0)
+        assert not run.look(i + 1.5)
+
+
+def test_one_task_that_was_far_off_does_not_hide_what_comes_after_it() -> None:
+    """It ended four seconds early: more than all others will be late."""
+    run = Run()
+    run.end("t4", 1.0)
+    assert run.look(1.5)
+    looks = []
+    for i in range(4):
+        moment = 2.0 + 1.4 * i
+        run.end(f"t{i}", moment)
+        looks.append(run.look(moment + 0.3))
+    assert all(looks)
+
+
+def test_a_delay_that_was_seen_is_not_looked_at_again() -> None:
+    run = Run()
+    run.end("t0", 1.5)
+    assert run.look(1.8)
+    assert not run.look(2.2)
+    run.end("t1", 2.5)
+    assert not run.look(2.8)
