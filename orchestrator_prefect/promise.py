@@ -9,8 +9,11 @@ import numpy as np
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
+from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.delayed import delayed
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_prefect.joined import joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Epoch:
     """What was submitted together.
 
     Attributes:
-        started: seconds from the start of the run.
+        started: seconds from the run's first submission until its tasks went to the scheduler.
         advice: None where nobody was asked.
     """
 
@@ -26,60 +29,60 @@ class Epoch:
     advice: Advice | None
     started: float
 
-    @property
-    def plan(self) -> PlanRecord | None:
-        return None if self.advice is None else self.advice.plan
 
-
-def promise(epochs: Sequence[Epoch]) -> PlanRecord | None:
+def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> PlanRecord | None:
     """The plans of all epochs as one, each from the second at which its epoch started.
 
-    What is predicted is the last end. The bound is the best one that holds for the whole: an epoch
-    cannot end before it started and its own bound has passed.
+    So it counts from the first submission, as the run does. What is predicted is the last end. The
+    bound is the best one that holds for the whole: an epoch cannot end before it started and its
+    own bound has passed.
+
+    Args:
+        graph: of all epochs together. cluster: on which they run.
     """
-    planned = [(epoch.started, epoch.plan) for epoch in epochs if epoch.plan is not None]
-    if not planned:
-        return None
-    if len(planned) == 1 and len(epochs) == 1:
-        return planned[0][1]
-    followed = [(started, plan) for started, plan in planned if plan.adopted] or planned
-    bounding_start, bounding = max(followed, key=lambda item: item[0] + item[1].lower_bound)
-    schedule = _joined(followed)
+    planned = [plan for plan in map(in_run, epochs) if plan is not None]
+    if not planned or len(epochs) == 1:
+        return planned[0] if planned else None
+    parts = [plan for plan in planned if plan.adopted] or planned
+    bounding = max(parts, key=lambda plan: plan.lower_bound)
+    schedule = joined([plan.schedule for plan in parts], graph, cluster)
     return replace(
         bounding,
         schedule=schedule,
-        predicted=schedule.makespan,
-        lower_bound=bounding_start + bounding.lower_bound,
+        predicted=_last_end(parts, schedule),
         default_predicted=None,
-        planner=", ".join(dict.fromkeys(plan.planner for _, plan in followed)),
-        cache="hit" if all(plan.cache == "hit" for _, plan in followed) else "miss",
-        reason=f"{len(followed)} of {len(epochs)} epochs; the last: {followed[-1][1].reason}",
-        planning_seconds=sum(plan.planning_seconds for _, plan in planned),
+        planner=", ".join(dict.fromkeys(plan.planner for plan in parts)),
+        cache="hit" if all(plan.cache == "hit" for plan in parts) else "miss",
+        reason=f"{len(parts)} of {len(epochs)} epochs; the last: {parts[-1].reason}",
+        planning_seconds=sum(plan.planning_seconds for plan in planned),
     )
 
 
-def _joined(plans: Sequence[tuple[float, PlanRecord]]) -> Schedule:
-    assignments = [
-        replace(
-            row,
-            start=row.start + started,
-            end=row.end + started,
-            segments=tuple((a + started, b + started) for a, b in row.segments),
-        )
-        for started, plan in plans
-        for row in plan.schedule.assignments
-    ]
-    transfers = [
-        replace(
-            move,
-            start=move.start + started,
-            encoded=move.encoded + started,
-            end=move.end + started,
-        )
-        for started, plan in plans
-        for move in plan.schedule.transfers
-    ]
-    return Schedule(assignments, transfers)
+def in_run(epoch: Epoch) -> PlanRecord | None:
+    """The plan of an epoch, counted from the first submission of its run."""
+    advice, started = epoch.advice, epoch.started
+    if advice is None or advice.plan is None:
+        return None
+    plan, default = advice.plan, advice.plan.default_predicted
+    by_time = advice.objective.primary == "makespan"
+    return replace(
+        plan,
+        schedule=delayed(plan.schedule, started),
+        predicted=plan.predicted + started,
+        lower_bound=plan.lower_bound + started if by_time else plan.lower_bound,
+        default_predicted=None if default is None else default + started,
+    )
+
+
+def _last_end(parts: Sequence[PlanRecord], schedule: Schedule) -> float:
+    """When the last of the plans is expected to end, each as much later as `schedule` has it."""
+    ends = {row.task: row.end for row in schedule.assignments}
+    return max(
+        plan.predicted
+        + max((ends[name] for name in plan.schedule.task_names), default=0.0)
+        - plan.schedule.makespan
+        for plan in parts
+    )
 
 
 def finite_gap(plan: PlanRecord) -> float | None:

@@ -31,18 +31,21 @@ def run_record(
 
     Args:
         epochs: at least one. cluster: the last that was seen.
-        finished: in any order, with times in seconds from `started_at`.
+        finished: in any order, with times in seconds from when the first epoch went.
         states: names of the Prefect states in which tasks ended, by key.
         started_at: when the first epoch went, in seconds since 1970 on the scheduler's clock.
+
+    The record counts from the first submission; it takes the first epoch some time to go.
     """
     graph = flow_graph(submissions)
-    plan = promise(epochs)
+    plan = promise(epochs, graph, cluster)
     planned = plan is not None and plan.adopted
-    tasks = _tasks(finished, states, {s.key: s for s in submissions})
+    lead = epochs[0].started
+    tasks = _tasks(finished, states, {s.key: s for s in submissions}, lead)
     return RunRecord(
         run_id=info.run_id,
         flow=info.flow,
-        started_at=started_at,
+        started_at=started_at - lead,
         seconds=max((task.end for task in tasks), default=0.0),
         mode="planned" if planned else "observed",
         reason=_reason(epochs),
@@ -60,12 +63,15 @@ def _tasks(
     finished: Sequence[Finished],
     states: Mapping[str, str],
     submissions: Mapping[str, Submission],
+    lead: float,
 ) -> tuple[TaskRecord, ...]:
     tasks = [
         replace(
             record,
             task=submissions[key].name,
             kind=submissions[key].kind,
+            start=record.start + lead,
+            end=record.end + lead,
             status=_status(record.status, states.get(key)),
         )
         for key, record in finished

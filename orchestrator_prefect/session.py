@@ -28,7 +28,7 @@ from orchestrator_prefect.flow_graph import (
 )
 from orchestrator_prefect.flow_run import FlowRunInfo
 from orchestrator_prefect.link import Link
-from orchestrator_prefect.promise import Epoch
+from orchestrator_prefect.promise import Epoch, in_run
 from orchestrator_prefect.run_record import run_record
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 class FlowSession:
     """Collects what a flow submits, plans it in epochs, and records the run.
+
+    It is made for the first submission, from which the run's seconds count.
 
     Args:
         client: the Dask client through which the tasks are submitted; its messages are held here.
@@ -66,7 +68,7 @@ class FlowSession:
         self._task_runs: dict[UUID, str] = {}
         self._states: dict[str, str] = {}
         self._epochs: list[Epoch] = []
-        self._started_at = self._origin = 0.0
+        self._origin, self._started_at = time.monotonic(), 0.0
         self._works, self._warned = True, False
         self._buffer = EpochBuffer(
             client._send_to_scheduler, before=self._before, after=self._after
@@ -144,10 +146,9 @@ class FlowSession:
         started_at = link.begin(self.info.run_id, batch, chosen, held, live)
         if followed is not None:
             note_starts(followed.schedule, batch)
-        now = time.monotonic()
         if not self._epochs:
-            self._started_at, self._origin = started_at, now
-        self._epochs.append(Epoch(graph, advice, now - self._origin))
+            self._started_at = started_at
+        self._epochs.append(Epoch(graph, advice, time.monotonic() - self._origin))
 
     def _connected(self) -> Link:
         if self._link is None:
@@ -173,7 +174,7 @@ class FlowSession:
         # One artifact: a flow that submits and waits in a loop has hundreds of epochs.
         if len(self._epochs) != 1 or not self._report or not self._works:
             return
-        plan = self._epochs[0].plan
+        plan = in_run(self._epochs[0])
         if plan is not None:
             self._publish("plan", artifacts.plan_markdown(self.info.flow, plan))
 

@@ -19,6 +19,7 @@ from orchestrator_core.errors import InvalidInput, UnknownRun
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.delayed import delayed
 from orchestrator_core.plan.result import PlanResult
 
 if TYPE_CHECKING:
@@ -67,16 +68,36 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A priced graph, what it is called, and what must be said about its prices."""
+    """A priced graph, what it is called, and what must be said about its prices.
+
+    Attributes:
+        pessimistic: where durations were learned: the graph with those that are rarely exceeded.
+        lead: seconds from the first submission of the flow to the start of its first task.
+    """
 
     name: str
     instance: Instance
     notes: tuple[str, ...]
+    pessimistic: Instance | None = None
+    lead: float = 0.0
+
+    def expected(self, result: PlanResult) -> float:
+        """Seconds that the plan takes from its first task on; what a file states is certain."""
+        if self.pessimistic is None:
+            return result.makespan
+        from orchestrator_core.orchestrate.expect import expected_makespan
+
+        return expected_makespan(self.instance, self.pessimistic, result)
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The answer; `run` is a record of it without any task executed, as reports take it."""
+    """The answer; `run` is a record of it without any task executed, as reports take it.
+
+    Attributes:
+        predicted: seconds from the first submission to the end of the last task.
+        lead: of these, until the first task starts.
+    """
 
     name: str
     instance: Instance
@@ -84,6 +105,13 @@ class DryRun:
     result: PlanResult
     cache: str
     notes: tuple[str, ...]
+    predicted: float
+    lead: float
+
+    @property
+    def bound(self) -> float:
+        """Seconds from the first submission: no plan ends sooner."""
+        return self.lead + self.result.lower_bound
 
 
 def dry_run(
@@ -134,6 +162,8 @@ def _price_flow(
 ) -> Question:
     from orchestrator_core.cli import words
     from orchestrator_core.cli.flow_object import flow_name
+    from orchestrator_core.orchestrate.forecaster import PESSIMISTIC
+    from orchestrator_core.plan.dates import softened
 
     flow = flow_name(target)
     run = store.latest_run(flow)
@@ -141,8 +171,11 @@ def _price_flow(
         raise UnknownRun(_never_ran(flow, store))
     cluster = _with_links(_asked_cluster(machines) or run.cluster, machines)
     instance = orchestrator.price(run.graph, cluster, known=run.cluster)
+    unhurried = softened(run.graph)
+    pessimistic = orchestrator.price(unhurried, cluster, PESSIMISTIC, known=run.cluster)
+    lead = orchestrator.lead(flow, run.graph.n_instances)
     note = f"graph and durations as learned up to run {run.run_id[:8]}, {words.ago(run.started_at)}"
-    return Question(flow, instance, (note,))
+    return Question(flow, instance, (note,), pessimistic, lead)
 
 
 def _never_ran(flow: str, store: Store) -> str:
@@ -174,15 +207,19 @@ def _answer(question: Question, effort: Effort, orchestrator: Orchestrator) -> D
     result, cache = orchestrator.schedule(
         instance, question.name, budget=budget, planners=effort.planners or None
     )
-    run = _run_of(question, result, cache, Keys.of(instance.graph, instance.cluster))
-    return DryRun(question.name, instance, run, result, cache, question.notes)
+    lead = question.lead
+    predicted = lead + question.expected(result)
+    run = _run_of(question, result, cache, predicted, Keys.of(instance.graph, instance.cluster))
+    return DryRun(question.name, instance, run, result, cache, question.notes, predicted, lead)
 
 
-def _run_of(question: Question, result: PlanResult, cache: str, keys: Keys) -> RunRecord:
+def _run_of(
+    question: Question, result: PlanResult, cache: str, predicted: float, keys: Keys
+) -> RunRecord:
     plan = PlanRecord(
-        schedule=result.schedule,
-        predicted=result.makespan,
-        lower_bound=result.lower_bound,
+        schedule=delayed(result.schedule, question.lead),
+        predicted=predicted,
+        lower_bound=result.lower_bound + question.lead,
         bound_method=result.bound_method,
         planner=result.planner,
         cache=cache,

@@ -55,8 +55,10 @@ def to_json(dry: DryRun) -> dict[str, Any]:
     return {
         "name": dry.name,
         "tasks": len(dry.instance.graph),
-        "predicted_s": result.makespan,
-        "lower_bound_s": result.lower_bound,
+        "predicted_s": dry.predicted,
+        "lead_s": dry.lead,
+        "makespan_s": result.makespan,
+        "lower_bound_s": dry.bound,
         "bound_method": result.bound_method,
         "gap": result.gap,
         "status": str(result.status),
@@ -108,8 +110,8 @@ def _figures(dry: DryRun) -> Table:
     how = "proven" if optimal else "the plan is at most this far above the best there is"
     source = "stored, from an earlier plan" if dry.cache == "hit" else clean(result.reason)
     rows = [
-        ("predicted", Text(words.seconds(result.makespan), "bold cyan"), ""),
-        ("bound", Text(words.seconds(result.lower_bound), "bold"), _proof(result.bound_method)),
+        ("predicted", Text(words.seconds(dry.predicted), "bold cyan"), _lead(dry)),
+        ("bound", Text(words.seconds(dry.bound), "bold"), _proof(result.bound_method)),
         ("gap", gap, how),
         ("planner", Text(clean(result.planner), "bold"), source),
         ("planned in", Text(words.seconds(result.seconds)), f"cache {dry.cache}"),
@@ -121,6 +123,10 @@ def _figures(dry: DryRun) -> Table:
     for label, figure, comment in rows:
         table.add_row(f"  {label}", figure, comment)
     return table
+
+
+def _lead(dry: DryRun) -> str:
+    return f"of which {words.seconds(dry.lead)} until the first task starts" if dry.lead else ""
 
 
 def _proof(method: str) -> str:

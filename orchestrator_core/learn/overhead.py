@@ -2,7 +2,9 @@
 
 A task that sleeps one second on a worker of speed 1 and is reported with 1.03 s does not take
 0.26 s on a worker of speed 4. One constant is estimated for all kinds together, since a single kind
-tells little about it; a kind has less where one of its tasks was shorter than that.
+tells little about it; a kind has less where one of its tasks was shorter than that. Tasks of hardly
+any work show it as it is: where many were shorter than it is said to be, it is less. Without that,
+work that differs much from task to task passes for overhead.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.learn.columns import Columns
+from orchestrator_core.learn.robust import HUBER
 from orchestrator_core.learn.solver import solve
 
 CANDIDATES = (0.0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.055, 0.075, 0.1, 0.15, 0.2)
@@ -21,6 +24,9 @@ USUAL = 0.03
 
 ENOUGH = 4_000
 """Observations that are looked at; more would change little."""
+
+SPREAD = 0.35
+"""Standard deviation of the logarithm of the overhead, from task to task."""
 
 _PART = 0.9
 """An overhead is at most this part of the shortest duration of its kind."""
@@ -39,10 +45,21 @@ def overheads(columns: Columns, prior: Floats) -> Floats:
     surprises = [
         solve(some, overheads_of(some, seconds), prior, interaction=0.0, noise=noise).surprise
         + seconds / USUAL
+        + _too_short(some.seconds, seconds)
         for seconds in CANDIDATES
     ]
     likely = np.exp(min(surprises) - np.array(surprises)) * np.gradient(CANDIDATES)
     return overheads_of(columns, float(likely @ CANDIDATES / likely.sum()))
+
+
+def _too_short(durations: Floats, overhead: float) -> float:
+    """Minus the log likelihood of the durations below it; of one far below, no more than of some
+    that are near (Huber's loss)."""
+    if overhead <= 0:
+        return 0.0
+    below = np.maximum(np.log(overhead / durations), 0.0) / SPREAD
+    near = np.minimum(below, HUBER)
+    return float((near * (below - near / 2)).sum())
 
 
 def overheads_of(columns: Columns, seconds: float) -> Floats:

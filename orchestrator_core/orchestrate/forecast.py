@@ -26,6 +26,8 @@ class Forecast:
         result: the schedule and its proof.
         expected: seconds that the schedule will take, over the usual deviations of its tasks; a
             little more than its makespan, which no deviation is part of.
+        lead: seconds from the run's first submission until the schedule begins, as earlier runs of
+            the flow had them; 0 where none is known.
         cache: ``hit`` if the schedule was stored, ``miss`` if it was made now.
         objective: what the schedule minimises.
     """
@@ -36,6 +38,12 @@ class Forecast:
     expected: float
     cache: str
     objective: Objective = MAKESPAN
+    lead: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Seconds from the run's first submission to the end of its last task."""
+        return self.lead + self.expected
 
 
 def price(

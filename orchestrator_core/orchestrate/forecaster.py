@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.orchestrate.forecast import Forecast, price
 from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.lead import RUNS, usual_lead
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.share import share_of
 from orchestrator_core.plan.budget import Budget
@@ -52,14 +54,26 @@ class Forecaster:
         Raises:
             InvalidInstance: if a task was never seen. OrchestratorError: if no plan is possible.
         """
-        from orchestrator_core.orchestrate.expect import expected_makespans
+        found = self._forecast(graph, cluster, flow, objective)
+        return replace(found, lead=self.lead(flow, graph.n_instances))
+
+    def lead(self, flow: str, tasks: int) -> float:
+        """Seconds from the first submission of a run of the flow, of so many tasks, to the start
+        of its first task."""
+        return usual_lead(self._memory.latest_runs(flow, RUNS), tasks)
+
+    def _forecast(
+        self, graph: TaskGraph, cluster: Cluster, flow: str, objective: Objective | None
+    ) -> Forecast:
+        """The forecast without its lead, which is over when a run asks."""
+        from orchestrator_core.orchestrate.expect import expected_makespan
 
         target = self.objective if objective is None else objective
         instance = self.price(graph, cluster)
         # A duration that runs long may miss a deadline: that is what the forecast is to show.
         pessimistic = self.price(softened(graph), cluster, PESSIMISTIC)
         result, cache = self.schedule(instance, flow, pessimistic=pessimistic, objective=target)
-        (expected,) = expected_makespans(instance, pessimistic, (result.schedule,))
+        expected = expected_makespan(instance, pessimistic, result)
         return Forecast(instance, pessimistic, result, expected, cache, target)
 
     def price(

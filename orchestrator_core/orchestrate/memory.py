@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 
+from orchestrator_core.errors import UnknownRun
+from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Worker
 from orchestrator_core.learn.estimator import fit
 from orchestrator_core.learn.history_costs import HistoryCosts
@@ -95,6 +98,16 @@ class Memory:
 
     def _fit(self, kinds: Collection[str], speeds: Speeds) -> HistoryCosts:
         return fit(self._store.observations(kinds), dict(speeds))
+
+    def latest_runs(self, flow: str, limit: int) -> list[RunRecord]:
+        """Of the newest so many runs of the flow, those that ended well."""
+        found = []
+        for line in self._store.runs(flow=flow, limit=limit):
+            # Between the two questions somebody may have removed it.
+            with suppress(UnknownRun):
+                if line.status == "ok":
+                    found.append(self._store.run(line.run_id))
+        return found
 
     def find(self, key: ScheduleKey) -> StoredSchedule | None:
         """The stored schedule of this key."""

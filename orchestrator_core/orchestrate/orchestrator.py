@@ -164,12 +164,12 @@ class Orchestrator(Forecaster):
         from orchestrator_core.orchestrate.decision import advice_on
 
         try:
-            forecast, late = self.forecast(graph, cluster, flow, objective), ""
+            forecast, late = self._forecast(graph, cluster, flow, objective), ""
         except (InfeasibleInstance, PlanningFailed) as error:
             if not has_deadlines(graph):
                 raise
             least = lateness_first(objective)
-            forecast = self.forecast(softened(graph), cluster, flow, least)
+            forecast = self._forecast(softened(graph), cluster, flow, least)
             late = f"deadlines cannot be met ({error}), so this is for least lateness; "
         return advice_on(forecast, self.min_gain, late, begun)
 

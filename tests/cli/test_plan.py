@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ KEYS = {
     "name",
     "tasks",
     "predicted_s",
+    "lead_s",
+    "makespan_s",
     "lower_bound_s",
     "bound_method",
     "gap",
@@ -239,6 +242,25 @@ def test_a_flow_that_ran_is_planned_from_what_was_learned(
     assert found["predicted_s"] == pytest.approx(3.2, rel=0.1)
     assert [worker["name"] for worker in found["workers"]] == ["w0", "w1"]
     assert "run aaaaaaaa" in found["notes"][0]
+
+
+def test_a_flow_is_forecast_from_its_first_submission(
+    invoke: Invoke, tmp_path: Path, store: ScheduleStore
+) -> None:
+    """Its last run began its first task after 0.7 s."""
+    path = tmp_path / "my_flow.py"
+    path.write_text(FLOW, encoding="utf-8")
+    run = a_run()
+    late = tuple(replace(t, start=t.start + 0.7, end=t.end + 0.7) for t in run.tasks)
+    store.add_run(replace(run, tasks=late, seconds=4.0))
+    found = json.loads(invoke("plan", f"{path}:pipeline", "--json").out)
+    assert found["lead_s"] == pytest.approx(0.7)
+    assert found["makespan_s"] == pytest.approx(3.2, rel=0.1)
+    assert found["predicted_s"] == pytest.approx(0.7 + found["makespan_s"], rel=0.1)
+    assert found["lower_bound_s"] <= found["predicted_s"]
+    assert min(row["start_s"] for row in found["assignments"]) == 0.0
+    text = invoke("plan", f"{path}:pipeline").out
+    assert "of which 0.70 s until the first task starts" in " ".join(text.split())
 
 
 def test_a_flow_may_be_planned_on_workers_that_it_never_saw(

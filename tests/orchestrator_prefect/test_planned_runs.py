@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from prefect_dask.task_runners import PrefectDaskFuture
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
+from orchestrator_prefect.artifacts import seconds
 from orchestrator_prefect.futures import PlannedFuture
 from orchestrator_prefect.link import DaskLink
 
@@ -116,6 +118,33 @@ def test_the_second_run_goes_where_the_plan_says(cluster: Any) -> None:
         assert second.plan.adopted
         assert {record.worker for record in second.tasks} == {worker}
         assert second.graph == first.graph, "names must be the same from run to run"
+
+
+def test_forecast_and_outcome_count_from_the_first_submission(
+    cluster: Any, advisor: Advisor
+) -> None:
+    """The advisor promises 5 s from when the tasks go out; bound 2.5 s."""
+    submitted: list[float] = []
+    ended: list[float] = []
+
+    def body() -> None:
+        first = load.submit(10)
+        submitted.append(time.time())
+        join.submit(first, *[load.submit(10) for _ in range(3)]).wait()
+        ended.append(time.time())
+
+    runs = run_with(cluster, advisor, body, times=2)
+    for run, submission, end in zip(runs, submitted, ended, strict=True):
+        assert run.started_at < submission
+        # Dask brings clocks into line to a few milliseconds.
+        assert run.started_at + run.seconds <= end + 0.05
+    plan = runs[1].plan
+    assert plan is not None
+    lead = plan.predicted - 5.0
+    assert lead > 0
+    assert plan.lower_bound == pytest.approx(2.5 + lead)
+    assert plan.schedule.start.min() == pytest.approx(lead)
+    assert min(task.start for task in runs[1].tasks) >= lead - 0.05
 
 
 def test_a_result_in_between_makes_two_epochs_and_one_promise(
@@ -229,7 +258,10 @@ def test_plan_and_outcome_are_artifacts_of_the_flow_run(cluster: Any) -> None:
                 artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[key]))
             )
     assert (len(found["plan"]), len(found["outcome"])) == (1, 2)
-    assert "| proven bound | 2.5 s (area) |" in str(found["plan"][0].data)
+    promised = advisor.runs[1].plan
+    assert promised is not None
+    bound = f"| proven bound | {seconds(promised.lower_bound)} (area) |"
+    assert bound in str(found["plan"][0].data)
     planned_run = advisor.runs[1].run_id
     assert found["plan"][0].flow_run_id is not None
     assert found["plan"][0].flow_run_id.hex == planned_run
@@ -241,7 +273,10 @@ def test_one_line_says_what_was_forecast_and_what_happened(
     run_with(cluster, advisor, times=2)
     lines = [r.getMessage() for r in said if r.getMessage().startswith("5 tasks on 2 workers")]
     assert len(lines) == 2
-    assert lines[1].endswith("forecast 5 s, proven bound 2.5 s at the durations expected")
+    plan = advisor.runs[1].plan
+    assert plan is not None
+    forecast, bound = seconds(plan.predicted), seconds(plan.lower_bound)
+    assert lines[1].endswith(f"forecast {forecast}, proven bound {bound} at the durations expected")
     assert warnings_in(said) == []
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
+from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
 from orchestrator_prefect.promise import Epoch, finite_gap, promise
@@ -33,19 +34,53 @@ def epoch(started: float, made: PlanRecord | None, name: str = "t") -> Epoch:
     return Epoch(graph(name), Advice(made, "reason"), started)
 
 
+def promised(epochs: list[Epoch]) -> PlanRecord | None:
+    """The promise on one worker with a thread, and one with two."""
+    builder = TaskGraph.build()
+    names = {name for each in epochs for name in (*each.graph.names, *_planned(each))}
+    for name in sorted(names):
+        builder.task(name)
+    return promise(epochs, builder.done(), Cluster([Worker("w"), Worker("v", threads=2)]))
+
+
+def _planned(each: Epoch) -> tuple[str, ...]:
+    plan = each.advice.plan if each.advice is not None else None
+    return () if plan is None else plan.schedule.task_names
+
+
 def test_no_plan_no_promise() -> None:
-    assert promise([]) is None
-    assert promise([epoch(0.0, None), Epoch(graph("t"), None, 1.0)]) is None
+    assert promised([]) is None
+    assert promised([epoch(0.0, None), Epoch(graph("t"), None, 1.0)]) is None
 
 
 def test_one_epoch_keeps_its_plan() -> None:
     only = plan("a", 4.0, 3.0)
-    assert promise([epoch(0.0, only)]) is only
+    assert promised([epoch(0.0, only)]) == only
+
+
+def test_it_counts_from_the_first_submission() -> None:
+    """Submitting and planning took 0.7 s; so the run of a 4 s plan ends after 4.7 s."""
+    joined = promised([epoch(0.7, plan("a", 4.0, 3.0, default_predicted=6.0))])
+    assert joined is not None
+    assert joined.predicted == 4.7
+    assert joined.lower_bound == 3.7
+    assert joined.default_predicted == 6.7
+    assert [(row.start, row.end) for row in joined.schedule.assignments] == [(0.7, 4.7)]
+    assert joined.schedule.transfers[0].start == 4.7
+
+
+def test_what_is_promised_of_an_epoch_is_more_than_its_makespan() -> None:
+    """Delays add up, so 4 s of plan are forecast to take 4.5 s, and 5 s, 5.75 s."""
+    first, second = plan("a", 4.0, 3.0, predicted=4.5), plan("b", 5.0, 4.0, predicted=5.75)
+    joined = promised([epoch(0.25, first), epoch(10.0, second, "b")])
+    assert joined is not None
+    assert joined.predicted == 15.75
+    assert joined.schedule.makespan == 15.0
 
 
 def test_epochs_follow_each_other() -> None:
     """The second epoch starts at 10 s: ends at 10 + 5, and cannot end before 10 + 4."""
-    joined = promise([epoch(0.0, plan("a", 4.0, 3.0)), epoch(10.0, plan("b", 5.0, 4.0), "b")])
+    joined = promised([epoch(0.0, plan("a", 4.0, 3.0)), epoch(10.0, plan("b", 5.0, 4.0), "b")])
     assert joined is not None
     assert joined.predicted == 15.0
     assert joined.lower_bound == 14.0
@@ -58,14 +93,17 @@ def test_epochs_follow_each_other() -> None:
 
 
 def test_a_long_first_epoch_bounds_the_whole() -> None:
-    joined = promise([epoch(0.0, plan("a", 40.0, 30.0)), epoch(10.0, plan("b", 5.0, 4.0), "b")])
+    """Both on one worker with one thread: the second begins when the first has ended."""
+    joined = promised([epoch(0.0, plan("a", 40.0, 30.0)), epoch(10.0, plan("b", 5.0, 4.0), "b")])
     assert joined is not None
-    assert (joined.predicted, joined.lower_bound) == (40.0, 30.0)
+    assert (joined.predicted, joined.lower_bound) == (45.0, 30.0)
+    assert [(row.start, row.end) for row in joined.schedule.assignments] == [(0, 40), (40, 45)]
+    assert [sent.start for sent in joined.schedule.transfers] == [40.0, 45.0]
 
 
 def test_what_was_not_followed_is_no_part_of_the_promise() -> None:
     refused = plan("b", 5.0, 4.0, adopted=False, cache="miss")
-    joined = promise([epoch(0.0, plan("a", 4.0, 3.0)), epoch(10.0, refused, "b")])
+    joined = promised([epoch(0.0, plan("a", 4.0, 3.0)), epoch(10.0, refused, "b")])
     assert joined is not None
     assert joined.adopted
     assert joined.predicted == 4.0

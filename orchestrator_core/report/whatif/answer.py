@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.delayed import delayed
 from orchestrator_core.plan.result import OPTIMALITY_TOLERANCE, PlanResult
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.report.planning import kept
@@ -40,6 +42,8 @@ class WhatIf:
         again: seconds of the best plan known for the run as it was: what planning anew alone gives.
         after: seconds of the plan with the change. lower_bound: no plan with it can be shorter.
         took: seconds that the run really took. notes: what was assumed, in sentences.
+
+    All seconds are from the start of the first task to the end of the last.
     """
 
     run_id: str
@@ -101,10 +105,14 @@ def what_if(prices: RunPrices, change: Change, budget: Budget | None = None) -> 
         lower_bound=after.lower_bound,
         bound_method=after.bound_method,
         planner=after.planner,
-        took=prices.run.seconds,
+        took=_took(prices.run),
         workers=_loads(prices.instance, before, changed, after.schedule),
         notes=tuple(notes_on(prices, change)),
     )
+
+
+def _took(run: RunRecord) -> float:
+    return run.seconds - min((task.start for task in run.tasks), default=0.0)
 
 
 def _unchanged(prices: RunPrices, budget: Budget) -> tuple[Schedule, bool, Schedule]:
@@ -114,10 +122,12 @@ def _unchanged(prices: RunPrices, budget: Budget) -> tuple[Schedule, bool, Sched
     if plan is None or own is None:
         found = _solve(instance, budget, None).schedule
         return found, False, found
+    # Other plans begin at once; a run's own, when all was submitted.
+    before = delayed(plan.schedule, float(own.start.min() - plan.schedule.start.min()))
     bound = plan.lower_bound
     if bound > 0 and plan.schedule.makespan <= bound * (1 + GOOD_ENOUGH):
-        return plan.schedule, True, own
-    return plan.schedule, True, _solve(instance, budget, own).schedule
+        return before, True, own
+    return before, True, _solve(instance, budget, own).schedule
 
 
 def _again(instance: Instance, *plans: Schedule) -> float:

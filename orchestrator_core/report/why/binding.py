@@ -19,7 +19,7 @@ class Binding:
     """Why it starts then and not sooner.
 
     Attributes:
-        because: ``start`` (it starts with the run), ``release``, ``input`` (made on its worker),
+        because: ``start`` (it starts with the plan), ``release``, ``input`` (made on its worker),
             ``transfer`` (sent to its worker), ``worker`` (no thread was free), ``sending`` (a
             thread was busy with sending an output), ``resource``, ``memory`` (nothing else held it
             up, and memory is limited) or ``hold`` (the plan keeps it back).
@@ -40,6 +40,8 @@ def binding_of(
 ) -> Binding:
     """The binding of the assignment; of several things that hold it up, an input comes first."""
     start, slack = network.start[row], TOLERANCE * max(1.0, schedule.makespan)
+    # A run begins with its first submission, its plan once all is submitted.
+    begun = float(schedule.start.min())
     task = graph.index[schedule.task_names[schedule.task[row]]]
     release = float(graph.release[task])
     ready = [(_moment(network, arc), arc) for arc in network.into[row]]
@@ -47,11 +49,11 @@ def binding_of(
     if tight:
         arc = min(tight, key=lambda arc: FIRST_REASONS.index(arc.because))
         others = (moment for moment, other in ready if other is not arc)
-        return _waited(schedule, arc, max((0.0, release, *others)))
-    since = max((0.0, release, *(moment for moment, _ in ready)))
+        return _waited(schedule, arc, max((begun, release, *others)))
+    since = max((begun, release, *(moment for moment, _ in ready)))
     if release >= start - slack and release > 0:
         return Binding(RELEASE, since=max((0.0, *(moment for moment, _ in ready))))
-    if start <= slack:
+    if start <= begun + slack:
         return Binding(AT_ONCE)
     where = cluster.workers[cluster.index[schedule.worker_names[schedule.worker[row]]]]
     return Binding(MEMORY if math.isfinite(where.memory) else HOLD, since=since)

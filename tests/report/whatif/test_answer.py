@@ -9,6 +9,7 @@ import pytest
 
 import orchestrator_core as oc
 from orchestrator_core.learn.history_costs import HistoryCosts
+from orchestrator_core.plan.delayed import delayed
 from orchestrator_core.report.priced import RunPrices
 from orchestrator_core.report.whatif import Change, what_if
 from tests.plan.exhaustive import smallest_makespan
@@ -79,6 +80,27 @@ def test_what_planning_alone_saves_is_told_apart():
     answer = what_if(prices, Change(faster={"step": 2.0}), STEPS)
     assert (answer.before, answer.again, answer.after) == (12.0, 6.0, 3.0)
     assert (answer.by_planning, answer.saves) == (0.5, 0.75)
+
+
+def test_what_passed_before_the_first_task_is_no_saving():
+    """Submitting took 2 s; a change of workers does not make that shorter."""
+    prices = prices_of(equal_tasks(4), oc.Cluster(pair()))
+    run, plan = prices.run, prices.run.plan
+    late = replace(
+        run,
+        seconds=run.seconds + 2.0,
+        plan=replace(
+            plan,
+            schedule=delayed(plan.schedule, 2.0),
+            predicted=plan.predicted + 2.0,
+            lower_bound=plan.lower_bound + 2.0,
+        ),
+        tasks=tuple(replace(t, start=t.start + 2.0, end=t.end + 2.0) for t in run.tasks),
+    )
+    change = Change(add=(oc.Worker("n1"), oc.Worker("n2")))
+    answer = what_if(RunPrices.of(late, HistoryCosts()), change, STEPS)
+    assert answer == what_if(prices, change, STEPS)
+    assert (answer.before, answer.after, answer.took) == (6.0, 3.0, 6.0)
 
 
 def test_a_run_without_a_plan_is_compared_with_the_best_one():

@@ -29,6 +29,12 @@ def test_it_starts_with_the_run():
     assert binding(two(), Cluster(PAIR), rows) == Binding("start")
 
 
+def test_it_starts_with_the_plan_which_begins_after_the_submissions():
+    rows = [Assignment("a", "x", 0.5, 2.5), Assignment("b", "y", 0.5, 1.5)]
+    cluster = Cluster([Worker("x", memory=10), Worker("y", memory=10)])
+    assert binding(two(), cluster, rows) == Binding("start")
+
+
 def test_an_input_made_on_the_same_worker_counts_more_than_the_place():
     rows = [Assignment("a", "x", 0, 2), Assignment("b", "x", 2, 3)]
     found = binding(two(after=["a"]), Cluster(PAIR), rows)
