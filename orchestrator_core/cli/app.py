@@ -17,6 +17,7 @@ import orchestrator_core
 from orchestrator_core.cli.db import app as db
 from orchestrator_core.cli.diff import diff
 from orchestrator_core.cli.doctor import doctor
+from orchestrator_core.cli.explain import explain
 from orchestrator_core.cli.live.app import app as live
 from orchestrator_core.cli.plan import plan
 from orchestrator_core.cli.report import report
@@ -39,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (plan, runs, report, why, whatif, diff, trace, schedules, doctor):
+for command in (plan, runs, report, why, whatif, diff, trace, schedules, explain, doctor):
     app.command()(command)
 app.add_typer(db, name="db")
 app.add_typer(live, name="live")

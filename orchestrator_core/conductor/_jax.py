@@ -7,12 +7,17 @@ beside each name.
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
+import os
+import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 import jax
 import jax.extend.core as extend
+import jax.extend.random as extended_random
 from jax import Array
 from jax.interpreters import ad, batching, mlir
 
@@ -29,6 +34,8 @@ ShapedArray = jax.core.ShapedArray
 
 optimization_barrier_p = jax.make_jaxpr(jax.lax.optimization_barrier)(0.0).eqns[0].primitive
 
+scan_p = extend.primitives.scan_p
+
 __all__ = [
     "Aval",
     "Equation",
@@ -44,8 +51,11 @@ __all__ = [
     "new_primitive",
     "optimization_barrier_p",
     "scan_counts",
+    "scan_p",
+    "scan_params",
     "source_of",
     "trace",
+    "trace_context",
 ]
 
 
@@ -96,9 +106,26 @@ def bind(primitive: Any, inputs: Sequence[Any], params: Mapping[str, Any]) -> li
 
 
 def context_of(equation: Equation) -> Callable[[], AbstractContextManager[Any]]:
-    """What holds while the equation is evaluated: threefry's form, metadata, mesh."""
-    context = getattr(equation, "ctx", None)
-    return contextlib.nullcontext if context is None else lambda: context.manager
+    """What holds while the equation is evaluated: threefry's form, metadata, mesh; and its name
+    scopes and source line, as ``jax.core.eval_jaxpr`` keeps them."""
+    return functools.partial(_context, equation)
+
+
+@contextlib.contextmanager
+def _context(equation: Equation) -> Iterator[None]:
+    from jax._src import source_info_util  # there is no promised name in any version
+
+    info = equation.source_info
+    names = source_info_util.current_name_stack() + info.name_stack
+    with source_info_util.user_context(info.traceback, name_stack=names), equation.ctx.manager:
+        yield
+
+
+def trace_context() -> Any:
+    """Settings that a trace depends on, hashable: 64 bits, precision of products, mesh."""
+    from jax._src import config  # there is no promised name in any version
+
+    return config.trace_context()
 
 
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
@@ -109,15 +136,48 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
     return len(constants), len(carried)
 
 
+def scan_params(
+    body: Jaxpr, counts: tuple[int, int, int, int], *, length: int, reverse: bool, unroll: int
+) -> dict[str, Any]:
+    """The parameters of a scan with this body.
+
+    Args:
+        counts: of constants, of what is carried, of inputs and of outputs with a leading axis.
+    """
+    consts, carry, xs, ys = counts
+    params = {"jaxpr": body, "length": length, "reverse": reverse, "unroll": unroll}
+    try:
+        trees: Any = importlib.import_module("jax._src.flattree")
+    except ImportError:  # before 0.11
+        return {**params, "num_consts": consts, "num_carry": carry}
+    taken = [trees.nones(count) for count in (consts, carry, xs)]
+    made = [trees.nones(count) for count in (carry, ys)]
+    return {**params, "ft_in": trees.pack(tuple(taken)), "ft_out": trees.pack(tuple(made))}
+
+
 def source_of(equation: Equation) -> str:
     """``file.py:12 (function)``, where the user wrote it; empty if nobody knows."""
     from jax._src import source_info_util  # there is no promised name in any version
 
-    try:
-        text = source_info_util.summarize(equation.source_info)
-    except Exception:
+    traceback = equation.source_info.traceback
+    if traceback is None:
         return ""
-    return "" if text == "unknown" else str(text)
+    for code, instruction in zip(*traceback.raw_frames(), strict=True):
+        file = code.co_filename
+        if source_info_util.is_user_filename(file) and not file.startswith(_HERE):
+            return _line(code, instruction)
+    return ""
+
+
+_HERE = str(pathlib.Path(__file__).parent) + os.sep
+
+
+@functools.lru_cache(maxsize=4096)
+def _line(code: Any, instruction: int) -> str:
+    from jax._src import source_info_util
+
+    frame = source_info_util.raw_frame_to_frame(code, instruction)
+    return f"{frame.file_name}:{frame.start_line} ({frame.function_name})"
 
 
 def new_primitive(
@@ -127,12 +187,14 @@ def new_primitive(
     jvp: Callable[..., Any],
     batch: Callable[..., Any],
     transpose: Callable[..., Any] | None = None,
+    linearize: Callable[..., Any] | None = None,
 ) -> Any:
     """A primitive with many results that is compiled as what `evaluate` does.
 
     Args:
         evaluate: of arrays and parameters. avals: of the results, from those of the inputs.
         jvp, batch, transpose: rules as JAX wants them of a primitive.
+        linearize: see `_linearized_by`.
     """
     primitive: Any = Primitive(name)
     primitive.multiple_results = True
@@ -143,7 +205,31 @@ def new_primitive(
     batching.primitive_batchers[primitive] = batch
     if transpose is not None:
         ad.primitive_transposes[primitive] = transpose
+    if linearize is not None:
+        _linearized_by(primitive, linearize)
     return primitive
+
+
+def _linearized_by(primitive: Any, rule: Callable[..., Any]) -> None:
+    """Has JAX linearize a primitive by a rule instead of by its jvp; the same where it cannot.
+
+    Args:
+        rule: of whether the linear function is only going to be transposed, which inputs move, and
+            the inputs: outputs, which of them move, residuals, and the linear function of residuals
+            and tangents.
+    """
+    from jax._src.interpreters import ad as internal
+
+    def linearize(is_vjp: bool, moving: Sequence[bool], *primals: Any, **params: Any) -> Any:
+        outputs, moved, residuals, linear = rule(is_vjp, tuple(moving), primals, **params)
+        if jax.__version_info__ < (0, 11):
+            return outputs, moved, residuals, linear
+        # From 0.11 on there are residuals with a structure, too. We have none.
+        return outputs, moved, residuals, None, lambda kept, _, *each: linear(kept, *each)
+
+    rules = getattr(internal, "primitive_linearizations", None)
+    if rules is not None:
+        rules[primitive] = linearize
 
 
 def no_tangent(primal: Any) -> Any:
@@ -162,6 +248,44 @@ def is_extended(dtype: Any) -> bool:
     """Is this a type that NumPy does not know, as that of random keys?"""
     is_below: Any = jax.numpy.issubdtype
     return bool(is_below(dtype, jax.dtypes.extended))
+
+
+def is_smooth(aval: Aval) -> bool:
+    """Can values of this type have a derivative?"""
+    is_below: Any = jax.numpy.issubdtype
+    return bool(is_below(aval.dtype, jax.numpy.inexact))
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Is this a type of real or complex numbers, narrow ones that NumPy does not know included?"""
+    is_below: Any = jax.numpy.issubdtype
+    return bool(is_below(dtype, jax.numpy.inexact))
+
+
+def epsilon(dtype: Any) -> float:
+    """The distance from 1 to the next number of a type."""
+    information: Any = jax.numpy.finfo
+    return float(information(dtype).eps)
+
+
+def draws_by_position(draw: Callable[[Any], Any], key: Aval) -> bool:
+    """Are an element's bits those of Threefry of the key and the element's position, whatever else
+    is drawn with it? So says a setting of JAX that an equation remembers."""
+    if getattr(key.dtype, "_impl", None) is not extended_random.threefry_prng_impl:
+        return False
+    (equation,) = trace(draw, [key]).eqns
+    return bool(equation.ctx.threefry_partitionable)
+
+
+def threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    """Two words of 32 bits for each position, of which `high` and `low` are the words.
+
+    Args:
+        key: its two words along the last axis; the others are those of the positions, or 1.
+    """
+    primitive: Any = extended_random.threefry2x32_p
+    first, second = primitive.bind(key[..., 0], key[..., 1], high, low)
+    return first, second
 
 
 def is_zero(tangent: Any) -> bool:

@@ -3,64 +3,151 @@
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
 import jax
 
-from orchestrator_core.conductor import _jax
-from orchestrator_core.conductor.conducted_call import call
-from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.conducted import Conducted, is_off
+from orchestrator_core.conductor.goal import Goal, goal_of
 from orchestrator_core.conductor.ir.read import OPAQUE
-from orchestrator_core.conductor.program import Program
+from orchestrator_core.conductor.planning.text import decisions
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_is_off = contextvars.ContextVar("conductor_is_off", default=False)
+
+@overload
+def conduct(
+    fn: Callable[P, T],
+    goal: Goal | None = None,
+    *,
+    memory: int | float | str | None = None,
+    precision: str = "real",
+    objective: str = "time",
+    allow: str | Iterable[str] | None = None,
+    deny: str | Iterable[str] = (),
+    budget_s: float = 30.0,
+    check: str = "none",
+    plan: Mapping[str, Any] | str | bytes | None = None,
+) -> Conducted[P, T]: ...
 
 
-class Conducted(Generic[P, T]):
-    """A function that runs conducted; made by `conduct`.
+@overload
+def conduct(
+    fn: None = None,
+    goal: Goal | None = None,
+    *,
+    memory: int | float | str | None = None,
+    precision: str = "real",
+    objective: str = "time",
+    allow: str | Iterable[str] | None = None,
+    deny: str | Iterable[str] = (),
+    budget_s: float = 30.0,
+    check: str = "none",
+    plan: Mapping[str, Any] | str | bytes | None = None,
+) -> Callable[[Callable[P, T]], Conducted[P, T]]: ...
 
-    Attributes:
-        original: the function as it was given. goal: what it is conducted for.
+
+def conduct(
+    fn: Callable[P, T] | None = None,
+    goal: Goal | None = None,
+    *,
+    memory: int | float | str | None = None,
+    precision: str = "real",
+    objective: str = "time",
+    allow: str | Iterable[str] | None = None,
+    deny: str | Iterable[str] = (),
+    budget_s: float = 30.0,
+    check: str = "none",
+    plan: Mapping[str, Any] | str | bytes | None = None,
+) -> Any:
+    """The same function, with the same signature and values, faster or smaller where it can be.
+
+        fast = conduct(train_step, objective="memory")
+        print(fast.explain(state, batch))
+
+    Whatever JAX can trace can be conducted; arguments and results are any trees of arrays, of any
+    shape and type. What cannot be traced, or has side effects, runs as it was, and `explain` says
+    why. ``jit``, ``grad``, ``vmap``, ``checkpoint`` may stand inside and outside; derivatives are
+    those of the original function, custom rules included.
+
+    What is looked for, in the names that `allow` and `deny` know:
+
+    tiling
+        Values over pairs of two large axes, forward and in traced backward passes: attention of
+        every spelling, cross-entropy over a vocabulary, contrastive losses, N-body sums. They are
+        computed in tiles and never kept whole. After the online softmax (Milakov and Gimelshein,
+        arXiv 1805.02867), memory-efficient attention (Rabe and Staats, arXiv 2112.05682) and
+        FlashAttention (Dao and others, arXiv 2205.14135); but nothing is matched by its spelling.
+    recurrence
+        Scans whose carry is affine: hoisted products, chunks, associative scans (Blelloch, "Prefix
+        sums and their applications", CMU-CS-90-190; Martin and Cundy, arXiv 1709.04057).
+    loops
+        Values that a loop stores for the loop of its backward pass, computed again instead (Chen
+        and others, arXiv 1604.06174).
+    algebra
+        Common subexpressions, constants, products that share an operand.
+    kernels
+        Kernels that a device's libraries have.
+
+    Errors, relative to the largest element of a result: in ``precision="strict"`` only the order
+    of sums changes, which moves float32 by about 1e-6 and float64 by about 1e-15 for sums of some
+    thousand terms. In ``"real"`` also what is equal in real numbers is replaced, such as
+    exp(a - b) for exp(a) / exp(b): float32 within 1e-5, float64 within 1e-13, bfloat16 and float16
+    within 2e-2, which is their own rounding; sums of 16 bits are taken in 32. Where an
+    intermediate value overflows, the result moves towards the one in float64.
+
+    Args:
+        fn: a function; left out, this is a decorator. Methods too.
+        goal: all of the following but `plan`, as one value.
+        memory: bytes that temporary values may take, or a text such as ``2GiB``; None for no limit.
+        precision: ``real`` or ``strict``.
+        objective: ``time`` or ``memory``.
+        allow: names of the only rewrites that may be used, one or several; None for all.
+        deny: names of those that may not.
+        budget_s: seconds that may be spent on rewriting one function at one combination of shapes.
+        check: ``probe`` to compare, on the first call outside of a trace, the values with those of
+            the original, and put back what differs; ``measure`` to compare the times too.
+        plan: what `.plan` of a conducted function gave, or its JSON: the same is decided again,
+            without a search. Graphs that it does not know are planned anew, which `explain` says.
+
+    Raises:
+        InvalidGoal: naming what is possible, if something is not. InvalidFormat: if `plan` is none.
+        TypeError: if `fn` cannot be called.
     """
+    wanted = goal or goal_of(
+        memory=memory,
+        precision=precision,
+        objective=objective,
+        allow=allow,
+        deny=deny,
+        budget_s=budget_s,
+        check=check,
+    )
+    pins = None if plan is None else decisions(plan)
 
-    def __init__(self, original: Callable[P, T], goal: Goal) -> None:
-        self.original, self.goal = original, goal
-        self._known: dict[Any, _Known] = {}
-        functools.update_wrapper(self, original)
+    def conducted(function: Callable[P, T]) -> Conducted[P, T]:
+        if not callable(function):
+            raise TypeError(
+                f"conduct() takes a function; this is of type {type(function).__name__}"
+            )
+        if isinstance(function, Conducted):
+            function = function.original
+        return Conducted(function, wanted, pins)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        if _is_off.get():
-            return self.original(*args, **kwargs)
-        given = _Given.of(args, kwargs)
-        known = self._known.get(given.key) if given.key is not None else None
-        if known is None:
-            known = _Known.of(self.original, given, self.goal)
-            if given.key is not None and not known.is_of_this_trace:
-                self._known[given.key] = known
-        if known.program is None:
-            return self.original(*args, **kwargs)
-        return cast(T, known(given.arrays))
-
-
-def conduct(function: Callable[P, T], goal: Goal | None = None) -> Conducted[P, T]:
-    """The same function, with the same signature and values, faster or smaller where it can be."""
-    return Conducted(function, goal or Goal())
+    return conducted if fn is None else conducted(fn)
 
 
 @contextlib.contextmanager
 def off() -> Iterator[None]:
     """Meanwhile, in this thread, conducted functions run as they were."""
-    token = _is_off.set(True)
+    token = is_off.set(True)
     try:
         yield
     finally:
-        _is_off.reset(token)
+        is_off.reset(token)
 
 
 def opaque(function: Callable[P, T]) -> Callable[P, T]:
@@ -78,87 +165,3 @@ def _named(jitted: Any) -> Any:
         return jitted(*args, **kwargs)
 
     return run
-
-
-class _Given:
-    """The arguments of one call: arrays, and whatever else there is, which is part of the key."""
-
-    def __init__(self, leaves: list[Any], tree: Any) -> None:
-        self.tree = tree
-        self.is_array = [_is_array(leaf) for leaf in leaves]
-        self.arrays = [leaf for leaf, is_one in zip(leaves, self.is_array, strict=True) if is_one]
-        self.others = [x for x, is_one in zip(leaves, self.is_array, strict=True) if not is_one]
-        self.avals = tuple(_jax.aval_of(array) for array in self.arrays)
-        self.key = self._key()
-
-    @classmethod
-    def of(cls, args: Any, kwargs: Any) -> _Given:
-        return cls(*jax.tree.flatten((args, kwargs)))
-
-    def _key(self) -> Any:
-        """None if something cannot be compared: then nothing is remembered."""
-        key = (self.tree, self.avals, tuple(self.others), _jax.is_x64())
-        try:
-            hash(key)
-        except TypeError:
-            return None
-        return key
-
-    def arguments(self, arrays: Any) -> Any:
-        """Positional and named ones, with other arrays in the places of these."""
-        arrays, others = iter(arrays), iter(self.others)
-        leaves = [next(arrays) if is_array else next(others) for is_array in self.is_array]
-        return jax.tree.unflatten(self.tree, leaves)
-
-
-class _Known:
-    """What is known of a function at the shapes and types of one call.
-
-    Attributes:
-        program: None if JAX cannot trace it. reason: the reason why.
-        captured: tracers of an outer trace that the function has closed over.
-    """
-
-    def __init__(self, program: Program | None, out: Any, captured: list[Any], reason: str) -> None:
-        self.program, self.captured, self.reason = program, captured, reason
-        self._out = out
-        if program is not None:
-            self._run = jax.jit(functools.partial(_run, program))
-
-    @classmethod
-    def of(cls, function: Callable[..., Any], given: _Given, goal: Goal) -> _Known:
-        trees: list[Any] = []
-
-        def flat(*arrays: Any) -> list[Any]:
-            args, kwargs = given.arguments(arrays)
-            leaves, tree = jax.tree.flatten(function(*args, **kwargs))
-            trees.append(tree)
-            return leaves
-
-        try:
-            jaxpr = _jax.trace(flat, given.arrays)
-        except Exception as error:  # whatever it is, the original will say it better
-            return cls(None, None, [], f"{type(error).__name__}: {error}")
-        jaxpr, captured = _jax.with_tracers_as_inputs(jaxpr)
-        return cls(Program(jaxpr, goal), trees[-1], captured, "")
-
-    @property
-    def is_of_this_trace(self) -> bool:
-        """Is it good for nothing but the trace that goes on outside?"""
-        return bool(self.captured)
-
-    def __call__(self, arrays: list[Any]) -> Any:
-        return jax.tree.unflatten(self._out, self._run(*self.captured, *arrays))
-
-
-def _run(program: Program, *arrays: Any) -> list[Any]:
-    return call(program, arrays)
-
-
-def _is_array(leaf: Any) -> bool:
-    """Would ``jax.jit`` trace it? Text, functions and other objects it would not."""
-    try:
-        _jax.aval_of(leaf)
-    except TypeError:
-        return False
-    return True

@@ -1,8 +1,10 @@
 """A conducted program as one operation of JAX, with its derivatives and batches.
 
 Derivatives are those of the original function, custom rules included: nothing that a rewrite has
-put in its place is ever differentiated. The pullback (and the batch) is conducted in turn. So
-``grad``, ``vmap`` and ``jit`` may stand inside and outside of ``conduct``, in any order.
+put in its place is ever differentiated. Where JAX linearizes in order to transpose, the function
+and its pullback are planned as one graph that is cut in two (`joint`): one part runs now and hands
+residuals on to the other. Pushforwards are JAX's own.
+So ``grad``, ``vmap`` and ``jit`` may stand inside and outside of ``conduct``, in any order.
 """
 
 from __future__ import annotations
@@ -14,15 +16,20 @@ import jax
 import jax.numpy as jnp
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.joint.joint import Flags, Joint, joint_of, pullback_of
+from orchestrator_core.conductor.joint.part import Part
 from orchestrator_core.conductor.program import Program
 
 
 def call(program: Program, arrays: Sequence[Any]) -> list[Any]:
-    """What the program makes of arrays, or of whatever JAX traces outside. One with side effects
-    runs as it was."""
+    """What the program makes of arrays, or of whatever JAX traces outside. One with side effects,
+    as a pullback may have that its user has written, runs as it was."""
     if program.jaxpr.effects:
         return program.original(*arrays)
     return list(_call.bind(*arrays, program=program))
+
+
+# The function.
 
 
 def _evaluate(*arrays: Any, program: Program) -> list[Any]:
@@ -36,39 +43,86 @@ def _avals(*_: Any, program: Program) -> list[Any]:
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], program: Program) -> Any:
     outputs = call(program, primals)
     moving = tuple(not _jax.is_zero(tangent) for tangent in tangents)
-    given = [tangent for tangent, moves in zip(tangents, moving, strict=True) if moves]
-    zeros = [_jax.zero_of(aval.to_tangent_aval()) for aval in program.out_avals]
-    if not any(moving):
-        return outputs, zeros
-    made = _push.bind(*primals, *given, program=program, moving=moving)
-    moved = [made[k] if _is_smooth(a) else zeros[k] for k, a in enumerate(program.out_avals)]
-    return outputs, moved
+    return outputs, _moved(program, moving, None, primals, tangents)
+
+
+def _linearize(is_vjp: bool, moving: Flags, primals: Sequence[Any], program: Program) -> Any:
+    moves = zip(moving, program.avals, strict=True)
+    moving = tuple(each and _jax.is_smooth(aval) for each, aval in moves)
+    joint = joint_of(program, moving) if is_vjp else None
+    if joint is None:
+        outputs, residuals = call(program, primals), list(primals)
+    else:
+        made = _part.bind(*primals, part=joint.forward)
+        outputs = made[: len(program.out_avals)]
+        residuals = [*primals, *made[len(program.out_avals) :]]
+
+    def linear(residuals: Sequence[Any], *tangents: Any) -> list[Any]:
+        return _moved(program, moving, joint, residuals, tangents)
+
+    moved = program.smooth if any(moving) else [False] * len(program.smooth)
+    return outputs, moved, residuals, linear
 
 
 def _batch(arrays: Sequence[Any], axes: Sequence[Any], program: Program) -> Any:
-    axes = tuple(axes)
-    avals = tuple(_jax.aval_of(array) for array in arrays)
-    batched = jax.vmap(program.original, axes)
-    other = program.other(("batch", axes, avals), batched, avals)
-    return call(other, arrays), [0] * len(program.out_avals)
+    avals = [_jax.aval_of(array) for array in arrays]
+    return call(program.batched(tuple(axes), avals), arrays), [0] * len(program.out_avals)
 
 
-def _pushed(*arrays: Any, program: Program, moving: tuple[bool, ...]) -> list[Any]:
+def _transpose(cotangents: Sequence[Any], *arrays: Any, program: Program) -> list[Any]:
+    """Of a function that is linear in inputs that are not known: JAX's, of the original."""
+    unknown = [_jax.is_unknown(each) for each in arrays]
+    moving = [each.aval for each, is_one in zip(arrays, unknown, strict=True) if is_one]
+
+    def linear(*those: Any) -> list[Any]:
+        each = iter(those)
+        pairs = zip(arrays, unknown, strict=True)
+        return program.original(*(next(each) if is_one else known for known, is_one in pairs))
+
+    given = [
+        jnp.zeros(aval.shape, aval.dtype) if _jax.is_zero(cotangent) else cotangent
+        for cotangent, aval in zip(cotangents, program.out_avals, strict=True)
+    ]
+    made = iter(jax.linear_transpose(linear, *moving)(given))
+    return [next(made) if is_one else None for is_one in unknown]
+
+
+# Its pushforward, which is linear, and is transposed into its pullback. Inputs: those of the
+# function, the residuals if it has been cut, and the tangents of the inputs that move.
+
+
+def _moved(
+    program: Program,
+    moving: Flags,
+    joint: Joint | None,
+    known: Sequence[Any],
+    tangents: Sequence[Any],
+) -> list[Any]:
+    """The tangents of all outputs, with JAX's sign for those that are zero."""
+    zeros = [_jax.zero_of(aval.to_tangent_aval()) for aval in program.out_avals]
+    if not any(moving):
+        return zeros
+    given = [tangent for tangent, moves in zip(tangents, moving, strict=True) if moves]
+    made = _push.bind(*known, *given, program=program, moving=moving, joint=joint)
+    return [made[k] if is_smooth else zeros[k] for k, is_smooth in enumerate(program.smooth)]
+
+
+def _pushed(*arrays: Any, program: Program, moving: Flags, joint: Joint | None) -> list[Any]:
     """The tangents of all outputs; those of integers are zeros of their own type."""
-    primals, given = list(arrays[: len(moving)]), iter(arrays[len(moving) :])
+    primals, given = list(arrays[: len(moving)]), iter(arrays[len(arrays) - sum(moving) :])
     zeros = [_jax.no_tangent(primal) for primal in primals]
     tangents = [next(given) if moves else zero for moves, zero in zip(moving, zeros, strict=True)]
     _, made = jax.jvp(lambda *each: program.original(*each), primals, tangents)
     return [
-        tangent if _is_smooth(aval) else jnp.zeros(aval.shape, bool)
-        for tangent, aval in zip(made, program.out_avals, strict=True)
+        tangent if is_smooth else jnp.zeros(aval.shape, bool)
+        for tangent, is_smooth, aval in zip(made, program.smooth, program.out_avals, strict=True)
     ]
 
 
-def _pushed_avals(*_: Any, program: Program, moving: tuple[bool, ...]) -> list[Any]:
+def _pushed_avals(*_: Any, program: Program, **__: Any) -> list[Any]:
     return [
-        aval.to_tangent_aval() if _is_smooth(aval) else _jax.ShapedArray(aval.shape, bool)
-        for aval in program.out_avals
+        aval.to_tangent_aval() if is_smooth else _jax.ShapedArray(aval.shape, bool)
+        for aval, is_smooth in zip(program.out_avals, program.smooth, strict=True)
     ]
 
 
@@ -86,38 +140,58 @@ def _push_batch(arrays: Sequence[Any], axes: Sequence[Any], **params: Any) -> An
     return outputs, [0] * len(outputs)
 
 
-def _pull(cotangents: Sequence[Any], *arrays: Any, program: Program, moving: Any) -> list[Any]:
-    """The cotangents of the inputs that move, by the conducted pullback."""
-    primals = arrays[: len(moving)]
-    smooth = [_is_smooth(aval) for aval in program.out_avals]
-    given = [
-        jnp.zeros(aval.shape, aval.dtype) if _jax.is_zero(cotangent) else cotangent
-        for cotangent, aval, is_smooth in zip(cotangents, program.out_avals, smooth, strict=True)
-        if is_smooth
-    ]
-
-    def pullback(*each: Any) -> list[Any]:
-        primals, given = each[: len(moving)], each[len(moving) :]
-        moved = [primal for primal, moves in zip(primals, moving, strict=True) if moves]
-
-        def smoothly(*moved: Any) -> list[Any]:
-            those = iter(moved)
-            all_ = [next(those) if m else p for p, m in zip(primals, moving, strict=True)]
-            outputs = program.original(*all_)
-            return [out for out, is_smooth in zip(outputs, smooth, strict=True) if is_smooth]
-
-        return list(jax.vjp(smoothly, *moved)[1](list(given)))
-
-    avals = [_jax.aval_of(each) for each in (*primals, *given)]
-    other = program.other(("pull", moving, tuple(avals)), pullback, avals)
-    return [None] * len(moving) + call(other, [*primals, *given])
+def _pull(
+    cotangents: Sequence[Any], *arrays: Any, program: Program, moving: Flags, joint: Joint | None
+) -> list[Any]:
+    """The cotangents of the inputs that move."""
+    known = list(arrays[: len(arrays) - sum(moving)])
+    pairs = zip(cotangents, program.smooth, strict=True)
+    smooth = [cotangent for cotangent, is_smooth in pairs if is_smooth]
+    given = tuple(not _jax.is_zero(cotangent) for cotangent in smooth)
+    there = [cotangent for cotangent, is_one in zip(smooth, given, strict=True) if is_one]
+    if joint is None:
+        made = call(pullback_of(program, moving, given), [*known, *there])
+    else:
+        made = _part.bind(*known, *there, part=joint.backward(given))
+    return [None] * len(known) + made
 
 
-def _is_smooth(aval: Any) -> bool:
-    return bool(jnp.issubdtype(aval.dtype, jnp.inexact))
+# The two parts of a function and its pullback that were planned together.
 
 
-_call = _jax.new_primitive("conducted", _evaluate, _avals, _jvp, _batch)
+def _run_part(*arrays: Any, part: Part) -> list[Any]:
+    return part.run(*arrays)
+
+
+def _part_avals(*_: Any, part: Part) -> list[Any]:
+    return part.out_avals
+
+
+def _part_jvp(primals: Sequence[Any], tangents: Sequence[Any], part: Part) -> Any:
+    made = _part.bind(*primals, part=part)
+    seen = part.of_program(tangents)
+    moving = tuple(not _jax.is_zero(tangent) for tangent in seen)
+    moved = _moved(part.program(), moving, None, part.of_program(primals), seen)
+    zeros = [_jax.zero_of(aval.to_tangent_aval()) for aval in part.out_avals[part.outputs :]]
+    return made, [*moved, *zeros]
+
+
+def _part_transpose(cotangents: Sequence[Any], *arrays: Any, part: Part) -> list[Any]:
+    """Of a pullback, which is linear in its cotangents."""
+    seen = part.of_program(arrays)
+    made = iter(_transpose(cotangents[: part.outputs], *seen, program=part.program()))
+    return [next(made) if is_seen else None for is_seen in part.seen]
+
+
+def _part_batch(arrays: Sequence[Any], axes: Sequence[Any], part: Part) -> Any:
+    batched, out = part.batched(tuple(axes), [_jax.aval_of(array) for array in arrays])
+    return _part.bind(*arrays, part=batched), out
+
+
+_call = _jax.new_primitive("conducted", _evaluate, _avals, _jvp, _batch, _transpose, _linearize)
 _push = _jax.new_primitive(
     "conducted_tangents", _pushed, _pushed_avals, _push_jvp, _push_batch, _pull
+)
+_part = _jax.new_primitive(
+    "conducted_part", _run_part, _part_avals, _part_jvp, _part_batch, _part_transpose
 )

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.guard.guard import guarded
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
-from orchestrator_core.conductor.rewriting import rewritten
+from orchestrator_core.conductor.planning.planned import Planned
+from orchestrator_core.conductor.planning.planner import Planner
 from orchestrator_core.conductor.site import Site
 
 
 class Program:
-    """A function of flat arrays. Derivatives and batches of it are programs of their own.
+    """A function of flat arrays. Derivatives and batches of it are programs of their own. Threads
+    may share it.
 
     Attributes:
-        jaxpr: the original, closed. goal: what it was rewritten for.
+        jaxpr: the original, closed. goal: what it is rewritten for. planner: who decides. what: in
+            words, for whom it stands beside the function, such as ``its pullback``.
     """
 
-    def __init__(self, jaxpr: Any, goal: Goal) -> None:
-        self.jaxpr, self.goal = jaxpr, goal
-        self._others: dict[Any, Program] = {}
+    def __init__(
+        self, jaxpr: Any, goal: Goal, planner: Planner | None = None, what: str = ""
+    ) -> None:
+        self.jaxpr, self.goal, self.what = jaxpr, goal, what
+        self.planner = planner or Planner()
+        self._lock = threading.RLock()
+        self._planned: Planned | None = None
+        self._others: dict[Any, Any] = {}
 
     @property
     def avals(self) -> list[Any]:
@@ -37,18 +46,44 @@ class Program:
     def out_avals(self) -> list[Any]:
         return list(self.jaxpr.out_avals)
 
-    @cached_property
-    def _result(self) -> tuple[Graph, list[Site]]:
-        return rewritten(read(self.jaxpr), self.goal)
+    @property
+    def smooth(self) -> list[bool]:
+        """Which of the outputs can have a derivative."""
+        return [_jax.is_smooth(aval) for aval in self.out_avals]
+
+    @property
+    def cotangent_avals(self) -> list[Any]:
+        """Of the cotangents of the smooth outputs."""
+        return [aval.to_tangent_aval() for aval in self.out_avals if _jax.is_smooth(aval)]
+
+    @property
+    def planned(self) -> Planned:
+        """What was decided; on first need it is."""
+        with self._lock:
+            if self._planned is None:
+                self._planned = self.planner.plan(read(self.jaxpr), self.goal)
+            return self._planned
+
+    def check(self, arrays: Sequence[Any]) -> bool:
+        """Puts back what does not stand the checks of the goal, with the arrays of a call. Was
+        anything put back?"""
+        with self._lock:
+            before = self.planned
+            self._planned = guarded(read(self.jaxpr), before, self.goal, arrays)
+            return self._planned.graph is not before.graph
+
+    @property
+    def is_planned(self) -> bool:
+        return self._planned is not None
 
     @property
     def graph(self) -> Graph:
         """As it runs now."""
-        return self._result[0]
+        return self.planned.graph
 
     @property
     def sites(self) -> list[Site]:
-        return self._result[1]
+        return list(self.planned.sites)
 
     def run(self, *arrays: Any) -> list[Any]:
         """As it runs now."""
@@ -58,8 +93,36 @@ class Program:
         """As it was."""
         return list(jax.core.eval_jaxpr(*_jax.inner(self.jaxpr), *arrays))
 
-    def other(self, key: Any, function: Any, avals: Sequence[Any]) -> Program:
+    def other(self, key: Any, function: Any, avals: Sequence[Any], what: str) -> Program:
         """The program of a function that is made of this one's original; made once for each key."""
-        if key not in self._others:
-            self._others[key] = Program(_jax.trace(function, avals), self.goal)
-        return self._others[key]
+
+        def make() -> Program:
+            return Program(_jax.trace(function, avals), self.goal, self.planner, what)
+
+        made: Program = self.kept(key, make)
+        return made
+
+    def batched(self, axes: tuple[int | None, ...], avals: Sequence[Any]) -> Program:
+        """The program of the same for each element; all outputs have the elements first.
+
+        Args:
+            axes: of the inputs, along which they have the elements. avals: with all elements.
+        """
+        key, run = ("batch", axes, tuple(avals)), jax.vmap(self.original, axes)
+        return self.other(key, run, avals, "its batch")
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What belongs to this program; made once for each key."""
+        with self._lock:
+            if key not in self._others:
+                self._others[key] = make()
+            return self._others[key]
+
+    def family(self) -> Iterator[Program]:
+        """This program, and all that were made of it, each before its own."""
+        yield self
+        with self._lock:
+            others = list(self._others.values())
+        for other in others:
+            if isinstance(other, Program):
+                yield from other.family()

@@ -16,7 +16,12 @@ from orchestrator_core.conductor.site import AS_IT_IS, Site
 Rewrite: TypeAlias = Callable[[Graph, Goal], tuple[Graph, list[Site]]]
 """The same function as another graph, and what was found in it, changed or not."""
 
-REWRITES: Mapping[str, str] = {}
+REWRITES: Mapping[str, str] = {
+    "algebra": "orchestrator_core.conductor.algebra.rewrite:algebra",
+    "recurrence": "orchestrator_core.conductor.recurrence.rewrite:recurrence",
+    "loops": "orchestrator_core.conductor.loops.rewrite:loops",
+    "tiling": "orchestrator_core.conductor.tile.rewrite:tile",
+}
 """By name, in the order in which they are tried: ``module:function`` of a `Rewrite`."""
 
 
@@ -25,10 +30,23 @@ def rewritten(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     until = monotonic() + goal.budget_s
     sites: list[Site] = []
     for name in REWRITES:
-        if goal.permits(name) and monotonic() < until:
+        if not goal.permits(name):
+            continue
+        left_alone = _left_alone(name, goal)
+        if left_alone is not None:
+            sites += left_alone
+        elif monotonic() < until:
             graph, found = _tried(name, graph, goal)
             sites += found
     return graph, sites
+
+
+def _left_alone(name: str, goal: Goal) -> list[Site] | None:
+    """The rewrite's sites, if a pinned plan says that it changes none of them."""
+    if goal.pinned is None:
+        return None
+    sites = [site for site in goal.pinned if site.rewrite == name]
+    return None if any(site.is_changed for site in sites) else sites
 
 
 def _tried(name: str, graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:

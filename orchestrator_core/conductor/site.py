@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,9 @@ class Site:
     found: in a few words, what it is. chosen: in which form it runs now; ``as it is`` if it was
         left alone. reason: why that form was chosen, or why it was left alone.
     before, after: the price of the site as it was and as chosen, as predicted; None if unknown.
+    settings: numbers and names of the form chosen, such as tile sizes, as JSON has them: what a
+        pinned plan brings back without a search (see `Goal.decided`).
+    measured: seconds before and after, where it was timed.
     """
 
     rewrite: str
@@ -29,6 +34,8 @@ class Site:
     reason: str
     before: Price | None = None
     after: Price | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    measured: tuple[float, float] | None = None
 
     @property
     def is_changed(self) -> bool:

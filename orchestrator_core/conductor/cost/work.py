@@ -14,6 +14,7 @@ class Work:
         flops: additions and multiplications. transcendentals: calls of ``exp`` and the like.
         nbytes: read from and written to memory. temp_bytes: held at the worst moment beside what
             the node reads and returns. dot_flops: those of `flops` that are in matrix products.
+        kernels: started one after another, in loops once for each step.
     """
 
     flops: float = 0.0
@@ -21,3 +22,26 @@ class Work:
     nbytes: float = 0.0
     temp_bytes: int = 0
     dot_flops: float = 0.0
+    kernels: float = 0.0
+
+    def __add__(self, other: Work) -> Work:
+        """Of one after the other."""
+        return Work(
+            self.flops + other.flops,
+            self.transcendentals + other.transcendentals,
+            self.nbytes + other.nbytes,
+            max(self.temp_bytes, other.temp_bytes),
+            self.dot_flops + other.dot_flops,
+            self.kernels + other.kernels,
+        )
+
+    def times(self, count: float) -> Work:
+        """Of the same, `count` times one after another."""
+        return Work(
+            self.flops * count,
+            self.transcendentals * count,
+            self.nbytes * count,
+            self.temp_bytes,
+            self.dot_flops * count,
+            self.kernels * count,
+        )

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.ir.graph import Graph, pruned
 from orchestrator_core.conductor.ir.node import Node, of_primitive
@@ -62,7 +64,7 @@ class _Reader:
         known: dict[Any, Atom] = dict(zip(jaxpr.invars, inputs, strict=True))
         for variable, array in zip(jaxpr.constvars, constants, strict=True):
             known[variable] = value = Value(variable.aval)
-            self.constants[value] = array
+            self.constants[value] = _as(array, variable.aval)
 
         def atom(each: Any) -> Atom:
             return Literal(each.val, each.aval) if isinstance(each, _jax.Literal) else known[each]
@@ -74,7 +76,7 @@ class _Reader:
 
     def _take(self, equation: Any, inputs: list[Atom]) -> Sequence[Atom]:
         name, params = equation.primitive.name, equation.params
-        if name in BODY and not _has_meaning(params):
+        if name in BODY and not has_meaning(params):
             if params.get("differentiated") and params.get("prevent_cse"):
                 inputs = self._barred(inputs, params["prevent_cse"])
             return self.open(*_jax.inner(params[BODY[name]]), inputs)
@@ -105,7 +107,7 @@ class _Reader:
         return [behind[id(each)] if bar else each for each, bar in zip(inputs, chosen, strict=True)]
 
 
-def _has_meaning(params: Mapping[str, Any]) -> bool:
+def has_meaning(params: Mapping[str, Any]) -> bool:
     """Would opening this call lose something that the user has asked for?"""
     return (
         any(params.get("donated_invars", ()))
@@ -120,3 +122,10 @@ def _has_meaning(params: Mapping[str, Any]) -> bool:
 
 def _is_given(sharding: Any) -> bool:
     return sharding is not None and type(sharding).__name__ != "UnspecifiedValue"
+
+
+def _as(array: Any, aval: Any) -> Any:
+    """NumPy's arrays may be of a wider type than JAX takes them for."""
+    if isinstance(array, np.ndarray) and array.dtype != aval.dtype:
+        return array.astype(aval.dtype)
+    return array

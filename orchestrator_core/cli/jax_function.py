@@ -1,0 +1,103 @@
+"""A JAX function that somebody names on the command line, and what it is to be called with."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from orchestrator_core.cli.python_module import load_module
+from orchestrator_core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from orchestrator_core.conductor import Explanation
+
+EXPECTED = "MODULE:FUNCTION or FILE.py:FUNCTION"
+MOST_NAMES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class JaxFunction:
+    """A function, and arguments or what stands for them."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def explained(self, grad: bool, **goal: Any) -> Explanation:
+        """What `conduct` says of it; of its value and gradient with `grad`."""
+        from orchestrator_core.conductor import conduct
+        from orchestrator_core.conductor.example import value_and_gradient
+
+        function = value_and_gradient(self.function) if grad else self.function
+        return conduct(function, **goal).explain(*self.args, **self.kwargs)
+
+
+def function_named(target: str, specs: Sequence[str]) -> JaxFunction:
+    """The function, with the arguments that are described; else with its own examples.
+
+    Raises:
+        InvalidInput: if there is no such function, or nobody knows what to call it with.
+    """
+    if find_spec("jax") is None:
+        raise InvalidInput("JAX is not installed: pip install 'prefect-orchestrator[jax]'")
+    source, _, name = target.rpartition(":")
+    if not source or not name.isidentifier():
+        raise InvalidInput(f"{target!r} names no function; expected {EXPECTED}")
+    function = _attribute(load_module(source, EXPECTED), name, source)
+    if specs:
+        return _with_specs(function, specs)
+    example = getattr(function, "example_args", None)
+    if example is not None:
+        return JaxFunction(function, tuple(example), {})
+    if _takes_nothing(function):
+        return _of_factory(function, target)
+    raise InvalidInput(
+        f"what is {target} to be called with? Say --arg SPEC for each argument, such as "
+        "--arg f32[4,128,64], or give the function an attribute `example_args`"
+    )
+
+
+def _attribute(module: ModuleType, name: str, source: str) -> Callable[..., Any]:
+    found: Any = getattr(module, name, None)
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    if found is not None:
+        raise InvalidInput(f"{name!r} in {source} is no function but a {type(found).__name__}")
+    names = [n for n, each in vars(module).items() if callable(each) and not n.startswith("_")]
+    raise InvalidInput(f"{source} has no {name!r}; it has {', '.join(names[:MOST_NAMES])}")
+
+
+def _with_specs(function: Callable[..., Any], specs: Sequence[str]) -> JaxFunction:
+    from orchestrator_core.conductor.example import argument
+
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for spec in specs:
+        name, equals, text = spec.partition("=")
+        if equals and name.strip().isidentifier():
+            kwargs[name.strip()] = argument(text)
+        else:
+            args.append(argument(spec))
+    return JaxFunction(function, tuple(args), kwargs)
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return all(
+        each.default is not each.empty or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        for each in parameters
+    )
+
+
+def _of_factory(factory: Callable[..., Any], target: str) -> JaxFunction:
+    made = factory()
+    if isinstance(made, tuple) and len(made) == 2 and callable(made[0]):
+        return JaxFunction(made[0], tuple(made[1]), {})
+    return JaxFunction(factory, (), {})

@@ -1,0 +1,139 @@
+"""A convolution and what scales and shifts its channels, as one: batch norm at inference.
+
+    (conv(x, w) - mean) * scale + shift     becomes     conv(x, w * scale) + (shift - mean * scale)
+
+Equal in real numbers (S. Ioffe and C. Szegedy, "Batch normalization", 2015, at inference).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from orchestrator_core.conductor.algebra.judged import prices, site
+from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+from orchestrator_core.conductor.ir.written import in_place_of, written
+from orchestrator_core.conductor.site import Site
+
+CHAIN = frozenset({"add", "sub", "mul", "div"})
+
+
+def folded_into(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """The graph with scales and shifts in the weights of convolutions, where that is faster."""
+    sites: list[Site] = []
+    if goal.is_strict:
+        return graph, sites
+    for node in [each for each in graph.nodes if each.name == "conv_general_dilated"]:
+        chain = _chain(graph, node)
+        if not chain:
+            continue
+        nodes, outputs = [node, *chain], [chain[-1].output]
+        inputs = [each for each in _inputs(nodes) if isinstance(each, Value)]
+        new = written(_Folded(nodes, inputs), inputs, node.source)
+        both = prices(nodes, new, outputs)
+        decided = site(node, "a convolution, scaled and shifted", "one convolution", both, goal)
+        sites.append(decided)
+        if decided.is_changed:
+            graph = in_place_of(graph, nodes, new, outputs)
+    return graph, sites
+
+
+def _chain(graph: Graph, conv: Node) -> list[Node]:
+    """The nodes after a convolution that do the same to all of a channel."""
+    flow, value = Dataflow(graph), conv.output
+    found: list[Node] = []
+    while value not in graph.outputs and len(graph.consumers.get(value, ())) == 1:
+        (node,) = graph.consumers[value]
+        if not _is_by_channel(flow, node, value, _channel(conv)):
+            break
+        found.append(node)
+        value = node.output
+    scales = any(node.name in ("mul", "div") for node in found)
+    return found if scales else []
+
+
+def _is_by_channel(flow: Dataflow, node: Node, value: Value, channel: int) -> bool:
+    if node.name not in CHAIN or (node.name == "div" and node.inputs[0] is not value):
+        return False
+    others = [each for each in node.inputs if each is not value]
+    same = node.output.dtype == value.dtype and node.output.shape == value.shape
+    return same and len(others) == 1 and _is_one_number(flow, others[0], channel)
+
+
+def _is_one_number(flow: Dataflow, atom: Atom, channel: int) -> bool:
+    """Is it proven to be the same all over a channel?"""
+    spec = tuple(
+        ((size, "i"),) if size > 1 and axis != channel else ((size, None),)
+        for axis, size in enumerate(atom.shape)
+    )
+    return flow.is_invariant(atom, spec, "i")
+
+
+def _channel(conv: Node) -> int:
+    return int(conv.params["dimension_numbers"].out_spec[1])
+
+
+def _inputs(nodes: Sequence[Node]) -> list[Atom]:
+    """What they read that none of them makes."""
+    made = {value for node in nodes for value in node.outputs}
+    return list(dict.fromkeys(i for node in nodes for i in node.inputs if i not in made))
+
+
+class _Folded:
+    """What stands for a convolution and the chain after it."""
+
+    def __init__(self, nodes: Sequence[Node], inputs: Sequence[Value]) -> None:
+        self._conv, *self._chain = nodes
+        self._inputs = inputs
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        known: dict[Any, Any] = dict(zip(self._inputs, arrays, strict=True))
+        x, weights = (known[each] for each in self._conv.inputs)
+        scale, shift = self._line(known)
+        out = self._conv.params["dimension_numbers"].rhs_spec[0]
+        weights = weights * scale.reshape(_along(out, weights.ndim))
+        (made,) = self._conv.apply([x, weights])
+        if shift is not None:
+            made = made + shift.reshape(_along(_channel(self._conv), made.ndim))
+        return [made]
+
+    def _line(self, known: dict[Any, Any]) -> tuple[Any, Any]:
+        """What each channel is multiplied by, and what is added; None if nothing is."""
+        value = self._conv.output
+        scale: Any = None
+        shift: Any = None
+        for node in self._chain:
+            is_first = node.inputs[0] is value
+            u = self._number(node.inputs[1 if is_first else 0], known)
+            if node.name == "add":
+                shift = u if shift is None else shift + u
+            elif node.name == "sub":
+                shift = -u if shift is None else shift - u
+            else:
+                by = u if node.name == "mul" else 1 / u
+                scale = by if scale is None else scale * by
+                shift = None if shift is None else shift * by
+            if node.name == "sub" and not is_first:
+                scale, shift = -jnp.ones_like(u) if scale is None else -scale, -shift
+            value = node.output
+        return scale, shift
+
+    def _number(self, atom: Atom, known: dict[Any, Any]) -> Any:
+        """One number for each channel."""
+        array = jnp.asarray(atom.value) if isinstance(atom, Literal) else known[atom]
+        channel = _channel(self._conv)
+        for axis in range(array.ndim):
+            if axis != channel:
+                array = lax.slice_in_dim(array, 0, 1, axis=axis)
+        return jnp.broadcast_to(array.reshape(-1), self._conv.output.shape[channel : channel + 1])
+
+
+def _along(axis: int, rank: int) -> tuple[int, ...]:
+    return tuple(-1 if each == axis else 1 for each in range(rank))

@@ -1,0 +1,33 @@
+"""Constant folding: numbers that follow from numbers written in the program.
+
+Only of single numbers, and only by operations that are exact or correctly rounded wherever they
+run, evaluated by JAX itself. Arrays stay as they are: an ``iota`` tells more than its elements.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Literal
+
+EXACT = frozenset(
+    (
+        *("abs", "add", "and", "ceil", "clamp", "convert_element_type", "div", "eq", "floor", "ge"),
+        *("gt", "is_finite", "le", "lt", "max", "min", "mul", "ne", "neg", "not", "or", "rem"),
+        *("select_n", "sign", "stop_gradient", "sub", "xor"),
+    )
+)
+
+
+def folded(node: Node) -> Literal | None:
+    """The number that a node makes; None if it is not known."""
+    if node.name not in EXACT or len(node.outputs) != 1 or node.output.shape:
+        return None
+    values = [each.value for each in node.inputs if isinstance(each, Literal)]
+    if len(values) != len(node.inputs):
+        return None
+    with _jax.no_trace():
+        (made,) = node.apply(values)
+    return Literal(np.asarray(made)[()], node.output.aval)

@@ -1,0 +1,126 @@
+"""Products of one array with several others, as one product: queries, keys and values.
+
+    x @ a, x @ b, x @ c     becomes     x @ [a b c], cut in three
+
+The sums are the same, in the same order. Putting the others side by side costs their bytes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from orchestrator_core.conductor.algebra.judged import prices, site
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.ir.written import in_place_of, written
+from orchestrator_core.conductor.site import Site
+
+
+def merged(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """The graph with products merged where that is faster."""
+    sites = []
+    for side, group in list(_groups(graph)):
+        outputs = [node.output for node in group]
+        read = [each for node in group for each in node.inputs if isinstance(each, Value)]
+        inputs = list(dict.fromkeys(read))
+        new = written(_Merged(group, side, inputs), inputs, group[0].source)
+        found = f"{len(group)} products of one array"
+        decided = site(group[0], found, "one product", prices(group, new, outputs), goal)
+        sites.append(decided)
+        if decided.is_changed:
+            graph = in_place_of(graph, group, new, outputs)
+    return graph, sites
+
+
+def _groups(graph: Graph) -> Iterator[tuple[int, list[Node]]]:
+    """Products that may be merged, as none of them needs another's result; and the side on which
+    all of them have the same array."""
+    alike: defaultdict[tuple[int, Hashable], list[Node]] = defaultdict(list)
+    for node in graph.nodes:
+        for side in (0, 1):
+            key = _key(node, side) if node.name == "dot_general" else None
+            if key is not None:
+                alike[side, key].append(node)
+    taken: set[Node] = set()
+    for (side, _), nodes in alike.items():
+        group = _independent(graph, [n for n in nodes if n not in taken], side)
+        if len(group) > 1:
+            taken.update(group)
+            yield side, group
+
+
+def _key(node: Node, side: int) -> Hashable | None:
+    """What must be equal: the array on this side, and how it is multiplied."""
+    summed, (batch, _) = node.params["dimension_numbers"]
+    same, other = node.inputs[side], node.inputs[1 - side]
+    if batch or same is other or not all(isinstance(each, Value) for each in node.inputs):
+        return None
+    types = (other.dtype, node.output.dtype)
+    return (same, tuple(summed[side]), types, str(node.params["precision"]))
+
+
+def _independent(graph: Graph, nodes: Sequence[Node], side: int) -> list[Node]:
+    """Those whose other arrays are there before any of them is computed."""
+    if len(nodes) < 2:
+        return []
+    return [node for node in nodes if _before(graph, node.inputs[1 - side]).isdisjoint(nodes)]
+
+
+def _before(graph: Graph, atom: Any) -> set[Node]:
+    """All nodes that a value needs."""
+    found: set[Node] = set()
+    open_ = [atom]
+    while open_:
+        node = graph.producer.get(open_.pop())
+        if node is not None and node not in found:
+            found.add(node)
+            open_ += [each for each in node.inputs if isinstance(each, Value)]
+    return found
+
+
+class _Merged:
+    """What stands for several products that have the same array on one side."""
+
+    def __init__(self, group: Sequence[Node], side: int, inputs: Sequence[Value]) -> None:
+        self._group, self._side, self._inputs = group, side, inputs
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        known: dict[Any, Any] = dict(zip(self._inputs, arrays, strict=True))
+        first, side = self._group[0], self._side
+        others = [_flat(node, 1 - side, known[node.inputs[1 - side]]) for node in self._group]
+        summed = [tuple(first.params["dimension_numbers"][0][side])]
+        summed.insert(1 - side, tuple(range(1, others[0].ndim)))
+        both = [known[first.inputs[side]]]
+        both.insert(1 - side, jnp.concatenate(others))
+        how: Any = (tuple(summed), ((), ()))
+        whole = lax.dot_general(
+            both[0],
+            both[1],
+            how,
+            precision=first.params["precision"],
+            preferred_element_type=first.output.dtype,
+        )
+        return list(self._cut(whole, [each.shape[0] for each in others]))
+
+    def _cut(self, whole: Any, widths: Iterable[int]) -> Iterator[Any]:
+        """The products; what was put side by side is on the other side of the whole."""
+        start, axis = 0, 0 if self._side == 1 else -1
+        for node, width in zip(self._group, widths, strict=True):
+            part = lax.slice_in_dim(whole, start, start + width, axis=axis)
+            yield part.reshape(node.output.shape)
+            start += width
+
+
+def _flat(node: Node, side: int, array: Any) -> Any:
+    """The array with all that is not summed as its first axis, and then what is."""
+    summed = node.params["dimension_numbers"][0][side]
+    free = [axis for axis in range(array.ndim) if axis not in summed]
+    turned = array.transpose((*free, *summed))
+    return turned.reshape((-1, *turned.shape[len(free) :]))

@@ -1,0 +1,220 @@
+"""Conducted functions."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+import jax
+
+from orchestrator_core.conductor.explaining.explanation import Explanation, explanation_of
+from orchestrator_core.conductor.given import STAGES, Given
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.planning.planner import Pins, Planner
+from orchestrator_core.conductor.planning.text import plan_of
+from orchestrator_core.conductor.traced import Traced, trace, tracing_for
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+is_off = contextvars.ContextVar("conductor_is_off", default=False)
+
+MOST_TRACED = 128
+"""Combinations of shapes, types and constants of one function that are remembered."""
+
+MOST_CONSTANTS = 16
+"""Python numbers in the same place: a function that needs more of them as constants would be
+compiled again and again."""
+
+NOT_COMPARABLE = "an argument is neither an array nor can it be compared from call to call"
+CHANGING = "it needs its Python numbers as constants, and they change from call to call"
+
+
+class Conducted(Generic[P, T]):
+    """A function that runs conducted; made by `conduct`. Threads may share it.
+
+    Like ``jax.jit`` it reads what the function has closed over when it traces it, once for each
+    combination of shapes and types.
+
+    Attributes:
+        original: the function as it was given. goal: what it is conducted for.
+    """
+
+    def __init__(self, original: Callable[P, T], goal: Goal, pins: Pins | None = None) -> None:
+        self.original, self.goal, self._pins = original, goal, pins
+        self._planner = Planner(pins)
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Any, Traced] = OrderedDict()
+        self._stages: dict[Any, int] = {}
+        self._variants: dict[Any, int] = {}
+        self._last: Traced | None = None
+        self._quick = self._dispatched()
+        self._is_plain = True
+        functools.update_wrapper(self, original)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        if is_off.get() or tracing_for.get() == self.goal:
+            return self.original(*args, **kwargs)
+        if self._is_plain:
+            try:
+                return cast(T, self._quick(*args, **kwargs))
+            except (_NotPlain, TypeError):  # JAX's own word for an argument that is no array
+                self._is_plain = False
+        given, traced = self._traced(args, kwargs)
+        self._last = traced
+        if traced.program is None:
+            return self.original(*args, **kwargs)
+        return cast(T, traced(given.arrays))
+
+    def _dispatched(self) -> Any:
+        """What JAX calls by itself where nothing stands against it: then a call costs what one of
+        ``jax.jit(f)`` does."""
+
+        def plainly(*args: Any, **kwargs: Any) -> Any:
+            given, traced = self._traced(args, kwargs)
+            self._last = traced
+            if given.others or not traced.is_plain:
+                raise _NotPlain
+            return traced(given.arrays)
+
+        plainly.__name__ = name_of(self.original).rpartition(".")[2]
+        return jax.jit(plainly)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """A conducted method, bound."""
+        return self if instance is None else Bound(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<conducted {name_of(self.original)}>"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By its name where it can be imported; else as what it was made of. What was traced is
+        not taken along."""
+        found: Any = sys.modules.get(getattr(self, "__module__", ""))
+        for part in getattr(self, "__qualname__", "").split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return str(cast(Any, self).__qualname__)
+        return Conducted, (self.original, self.goal, self._pins)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What was found in the function, what was done about it, and why. Runs nothing.
+
+        Args:
+            args, kwargs: as in a call; ``jax.ShapeDtypeStruct`` may stand for arrays. Without any:
+                of the last call with shapes or types that were new.
+        """
+        if args or kwargs:
+            traced = self._traced(args, kwargs)[1]
+        elif self._last is None:
+            traced = Traced(None, "it was not called yet: give `explain` the arguments of a call")
+        else:
+            traced = self._last
+        return explanation_of(name_of(self.original), self.goal, traced.program, traced.reason)
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """All that was decided until now, as plain data for JSON: ``conduct(f, plan=...)`` decides
+        the same again."""
+        with self._lock:
+            programs = [known.program for known in self._known.values() if known.program]
+        planned = [each for p in programs for each in p.family() if each.is_planned]
+        found = {each.planned.signature: (each.what, each.sites) for each in planned}
+        triples = [(what, digest, sites) for digest, (what, sites) in found.items()]
+        return plan_of(name_of(self.original), self.goal, triples)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """As ``jax.jit(f).lower(...)``, of the function as it runs now; ``.compile()`` has its
+        ``memory_analysis()`` and ``cost_analysis()``. ``jax.ShapeDtypeStruct`` may stand for
+        arrays.
+
+        Where an argument is no array or is donated, what is compiled takes and returns the arrays
+        alone, one after another.
+        """
+        given, traced = self._traced(args, kwargs)
+        if traced.program is None:
+            return jax.jit(self.original).lower(*args, **kwargs)
+        if given.others or traced.gives_away:
+            return traced.lower(given.arrays)
+        return jax.jit(functools.partial(self)).lower(*args, **kwargs)
+
+    def _traced(self, args: Any, kwargs: Any) -> tuple[Given, Traced]:
+        """What is known of the function for these arguments. Of Python numbers, as many types are
+        taken as constants as it takes to trace it."""
+        plain = given = Given(args, kwargs)
+        first = self._stages.get(plain.key, 0) if plain.key is not None else 0
+        traced: Traced | None = None
+        for stage in range(first, len(STAGES)):
+            given = Given(args, kwargs, STAGES[stage]) if stage else plain
+            if stage > first and len(given.arrays) == len(plain.arrays):
+                continue
+            traced = self._known_or_new(plain, given)
+            if traced.program is not None:
+                self._remember_stage(plain, stage)
+                return given, traced
+        assert traced is not None
+        return given, traced
+
+    def _known_or_new(self, plain: Given, given: Given) -> Traced:
+        if given.key is None:
+            return Traced(None, NOT_COMPARABLE)
+        with self._lock:
+            if given.key in self._known:
+                self._known.move_to_end(given.key)
+                return self._known[given.key]
+        if self._variants.get(plain.key, 0) > MOST_CONSTANTS:
+            return Traced(None, CHANGING)
+        traced = trace(self.original, given, self.goal, self._planner)
+        return traced if traced.is_of_this_trace else self._kept(plain, given, traced)
+
+    def _kept(self, plain: Given, given: Given, traced: Traced) -> Traced:
+        """That of whichever thread was first."""
+        with self._lock:
+            self._known.setdefault(given.key, traced)
+            if given is not plain:
+                self._variants[plain.key] = self._variants.get(plain.key, 0) + 1
+            while len(self._known) > MOST_TRACED:
+                self._known.popitem(last=False)
+            return self._known.get(given.key, traced)
+
+    def _remember_stage(self, plain: Given, stage: int) -> None:
+        if stage:
+            self._stages[plain.key] = stage
+
+
+class _NotPlain(Exception):
+    """This call cannot be left to JAX."""
+
+
+class Bound:
+    """A conducted method of an object."""
+
+    def __init__(self, conducted: Conducted[Any, Any], instance: object) -> None:
+        self.conducted, self.instance = conducted, instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.conducted(self.instance, *args, **kwargs)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """See `Conducted.explain`."""
+        if not args and not kwargs:
+            return self.conducted.explain()
+        return self.conducted.explain(self.instance, *args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Conducted.lower`."""
+        return self.conducted.lower(self.instance, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.conducted, name)
+
+
+def name_of(function: Any) -> str:
+    """As its module calls it."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    return str(name or type(function).__name__)

@@ -1,0 +1,64 @@
+"""Devices: the ceilings that a program meets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+KEPT_BYTES = 32 * 2**20
+"""The C library gives larger pieces of memory back to the system when they are free."""
+
+ORIGINS = ("measured", "published", "assumed")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Attributes:
+    kind: as JAX names it, or any other name. platform: ``cpu``, ``gpu`` or ``tpu``.
+    dot_rates: flops a second of large matrix products, by the name of the element type.
+    loop_rate: simple operations on 32 bits a second. call_rate: calls of ``exp`` and the like.
+    bandwidth: bytes a second from and to main memory. cache_bandwidth: and where the cache of
+        `cache_bytes` holds all that a kernel touches.
+    kernel_s: seconds until a kernel runs. step_s: and a step of a loop, beside its kernels.
+    half_side: a matrix product with a side of this length reaches half of its rate.
+    width: elements that must be in flight to keep all of it busy.
+    fresh_rate: bytes a second of memory that the system hands out, page by page.
+    origin: one of `ORIGINS`.
+    """
+
+    kind: str
+    platform: str
+    dot_rates: tuple[tuple[str, float], ...]
+    loop_rate: float
+    call_rate: float
+    bandwidth: float
+    cache_bandwidth: float
+    cache_bytes: int
+    kernel_s: float
+    step_s: float
+    half_side: float
+    width: float = 1.0
+    fresh_rate: float = math.inf
+    origin: str = "assumed"
+
+    def dot_rate(self, dtype: object) -> float:
+        """Flops a second; of a type that is not listed that of float32, by its size."""
+        rates = dict(self.dot_rates)
+        name = "float32" if dtype is None else np.dtype(dtype).name  # type: ignore[call-overload]
+        if name in rates:
+            return rates[name]
+        return rates["float32"] * 4 / np.dtype(name).itemsize
+
+    def byte_rate(self, touched: float) -> float:
+        """Bytes a second of a kernel that touches so many in all."""
+        return self.cache_bandwidth if touched <= self.cache_bytes else self.bandwidth
+
+    def fresh_s(self, nbytes: float) -> float:
+        """Seconds until so many bytes are there to be used. Few are kept from the last run."""
+        return nbytes / self.fresh_rate if nbytes >= KEPT_BYTES else 0.0
+
+    def busy(self, elements: float) -> float:
+        """Which part of it works on a kernel that makes so many elements."""
+        return min(1.0, max(1.0, elements) / self.width)

@@ -1,0 +1,149 @@
+"""Fused groups: which nodes of a graph XLA computes in one kernel, and which values it stores.
+
+The rule is that of XLA's ``InstructionFusion``, read backwards: a loop is computed inside its
+readers if all of them can take it in, unless it is expensive and would be computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from orchestrator_core.conductor.cost import fusion_facts as facts
+from orchestrator_core.conductor.cost.flow import Flow
+from orchestrator_core.conductor.cost.library import library_groups
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Group:
+    """One kernel.
+
+    Attributes:
+        root: the node whose outputs it stores.
+        nodes: all that it computes, the root first; cheap ones are in several groups.
+        reads: how many bytes of which stored values, slices being less than the whole.
+    """
+
+    root: Node
+    nodes: tuple[Node, ...]
+    reads: Mapping[Value, float]
+
+
+def is_loop(group: Group) -> bool:
+    """Is it a loop that writes each element where it reads it, so that it may overwrite?"""
+    return all(
+        node.name in facts.LOOPS and (node.name not in facts.VIEWS or node.name in facts.SPREADING)
+        for node in group.nodes
+    )
+
+
+def groups(graph: Graph, platform: str) -> Sequence[Group]:
+    """The kernels of a graph in the graph's order; bodies of loops are not opened."""
+    return kernels_of(graph, platform)[1]
+
+
+@lru_cache(maxsize=32)
+def kernels_of(graph: Graph, platform: str) -> tuple[Flow, Sequence[Group]]:
+    """A graph as XLA sees it, and its kernels."""
+    flow = Flow(graph, platform)
+    plan = _Plan(flow)
+    return flow, tuple(plan.group(node) for node in flow.nodes if node not in plan.inner)
+
+
+class _Plan:
+    """Where each node is computed.
+
+    Attributes:
+        library: the root of the library's group in which a node is.
+        homes: of a loop that is computed inside its readers, the roots of their groups, and whether
+            one of its elements is needed several times there.
+        inner: nodes whose results are not stored. Some of `homes` are stored too, for others.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.library = library_groups(flow)
+        self.homes: dict[Node, dict[Node, bool]] = {}
+        self._indexers: dict[Node, set[Node]] = {}
+        self._copies: dict[Node, float] = {}
+        self.inner = {node for node, root in self.library.items() if node is not root}
+        for node in reversed(flow.nodes):
+            if facts.is_loop(node, flow.platform) and node not in self.library:
+                self._place(node)
+
+    def _place(self, node: Node) -> None:
+        takers = [each for each in self.flow.readers[node.output] if self._takes(each)]
+        is_all = len(takers) == len(self.flow.readers[node.output])
+        is_all = is_all and node.output not in self.flow.returned
+        homes = self._homes(node, takers)
+        if (
+            not homes
+            or not self._may_repeat(node, homes, is_all)
+            or self._grows(node, takers, homes)
+        ):
+            return
+        if is_all:
+            self.inner.add(node)
+        self.homes[node] = homes
+
+    def _takes(self, reader: Node) -> bool:
+        return reader not in self.library and facts.takes_producers(reader, self.flow.platform)
+
+    def _homes(self, node: Node, takers: Iterable[Node]) -> dict[Node, bool]:
+        homes: dict[Node, bool] = {}
+        for reader in takers:
+            again = _reuses(reader, node.output)
+            own = {} if reader in self.inner else {reader: False}
+            for root, reused in {**own, **self.homes.get(reader, {})}.items():
+                homes[root] = homes.get(root, False) or reused or again
+        return homes
+
+    def _may_repeat(self, node: Node, homes: Mapping[Node, bool], is_all: bool) -> bool:
+        """May it be computed in all these groups? And outside of them too, if these are not all?"""
+        if node.name in facts.EXPENSIVE:
+            return is_all and len(homes) == 1 and not any(homes.values())
+        whole = [v for _, v in self.flow.inputs(node) if v.size >= node.output.size > 1]
+        makers = [self.flow.maker.get(value) for value in whole]
+        return is_all or sum(m is None or m.name not in facts.SPREADING for m in makers) <= 1
+
+    def _grows(self, node: Node, takers: Iterable[Node], homes: Mapping[Node, bool]) -> bool:
+        """Would the code of a kernel that computes it inside have too many copies of it? It has one
+        for each way in which its elements are found."""
+        indexers: set[Node] = set()
+        for reader in takers:
+            passes_on = reader in self.inner and reader.name not in facts.VIEWS
+            indexers |= self._indexers[reader] if passes_on else {reader}
+        copies = sum(self._copies.get(each, 1.0) for each in indexers) / len(homes)
+        if copies > facts.MOST_COPIES and node.name != "broadcast_in_dim":
+            return True
+        self._indexers[node], self._copies[node] = indexers, copies
+        return False
+
+    def group(self, root: Node) -> Group:
+        nodes: dict[Node, None] = {}
+        reads: dict[Value, float] = {}
+        open_ = [(root, 1.0)]
+        while open_:
+            node, part = open_.pop()
+            nodes[node] = None
+            for position, value in self.flow.inputs(node):
+                share = part * facts.share_read(node, position)
+                maker = self.flow.maker.get(value)
+                if maker is None or not self._is_within(maker, node):
+                    reads[value] = min(value.nbytes, reads.get(value, 0.0) + share * value.nbytes)
+                elif maker not in nodes:
+                    open_.append((maker, share))
+        return Group(root, tuple(nodes), reads)
+
+    def _is_within(self, maker: Node, reader: Node) -> bool:
+        """Is it computed where it is read?"""
+        return maker in self.inner or (maker in self.homes and self._takes(reader))
+
+
+def _reuses(reader: Node, value: Value) -> bool:
+    """Does it read an element of this value for more than one of its own?"""
+    return reader.name in facts.REUSING and reader.output.size > value.size

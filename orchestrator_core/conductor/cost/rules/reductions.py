@@ -1,0 +1,82 @@
+"""Sums and the like along axes, running ones, windows, and sorting."""
+
+from __future__ import annotations
+
+import math
+
+from orchestrator_core.conductor.cost.rules.registry import made, moved, rule, words
+from orchestrator_core.conductor.cost.work import Work
+from orchestrator_core.conductor.ir.node import Node
+
+
+@rule(
+    "reduce_and",
+    "reduce_max",
+    "reduce_min",
+    "reduce_or",
+    "reduce_prod",
+    "reduce_sum",
+    "reduce_xor",
+)
+def reduction(node: Node) -> Work:
+    return Work(flops=node.inputs[0].size - made(node), nbytes=moved(node))
+
+
+@rule("argmax", "argmin")
+def argument(node: Node) -> Work:
+    """Comparing a pair of value and index takes eight operations."""
+    return Work(flops=8 * (node.inputs[0].size - made(node)), nbytes=moved(node))
+
+
+@rule("cummax", "cummin", "cumprod", "cumsum")
+def running(node: Node) -> Work:
+    """Blelloch's scan, which JAX builds of slices: two operations an element."""
+    return Work(flops=2 * made(node), nbytes=2 * moved(node))
+
+
+@rule("cumlogsumexp")
+def running_logsumexp(node: Node) -> Work:
+    return Work(8 * made(node), 4 * made(node), 2 * moved(node))
+
+
+@rule(
+    "reduce_window",
+    "reduce_window_max",
+    "reduce_window_min",
+    "reduce_window_sum",
+)
+def window(node: Node) -> Work:
+    size = math.prod(node.params["window_dimensions"])
+    return Work(flops=made(node) * max(1, size - 1), nbytes=moved(node))
+
+
+@rule("select_and_scatter_add", "select_and_scatter", "select_and_gather_add")
+def window_choice(node: Node) -> Work:
+    """Finding each window's best, and moving what belongs to it. XLA carries 32-bit indices for
+    each axis through that, of all elements and of all windows."""
+    operand, windows = node.inputs[1], node.inputs[0]
+    size = math.prod(node.params["window_dimensions"])
+    indices = 4 * len(operand.shape)
+    return Work(
+        flops=2 * windows.size * size,
+        nbytes=moved(node) + indices * (2 * operand.size + 6 * windows.size),
+        temp_bytes=indices * (operand.size + 2 * windows.size),
+    )
+
+
+@rule("approx_top_k", "sort", "top_k")
+def sort(node: Node) -> Work:
+    """By comparisons: n log n."""
+    size = node.inputs[0].size
+    return Work(flops=size * max(1, math.ceil(math.log2(max(2, size)))), nbytes=2 * moved(node))
+
+
+SCATTERS = words("scatter scatter-add scatter-max scatter-min scatter-mul scatter-sub")
+
+
+@rule(*SCATTERS)
+def scatter(node: Node) -> Work:
+    """Updates in place; see `views.updating`."""
+    indices, updates = node.inputs[1], node.inputs[2]
+    flops = 0 if node.name == "scatter" else updates.size
+    return Work(flops=flops, nbytes=3 * updates.nbytes + indices.nbytes)

@@ -1,0 +1,68 @@
+"""Who makes and reads each value of a graph, and what follows from that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, roles
+from orchestrator_core.conductor.facts.transfer import rule_of
+from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
+from orchestrator_core.conductor.facts.transfer.views import RESHAPES
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+
+_PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
+"""Operations that neither look at other elements nor at where an element is."""
+
+
+class Dataflow:
+    """Facts about one graph.
+
+    Attributes:
+        readers: of each value, the nodes and at which places of theirs.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._producer = graph.producer
+        self.readers: dict[Value, list[tuple[Node, int]]] = defaultdict(list)
+        self._cheap: set[Value] = set()
+        self._invariant: dict[tuple[Atom, Spec, Role], bool] = {}
+        for node in graph.nodes:
+            for place, each in enumerate(node.inputs):
+                if isinstance(each, Value):
+                    self.readers[each].append((node, place))
+            if node.name == "iota" or (node.name in _PLAIN and self._are_cheap(node)):
+                self._cheap.update(node.outputs)
+
+    def _are_cheap(self, node: Node) -> bool:
+        return all(self.is_cheap(each) for each in node.inputs)
+
+    def node_of(self, atom: Atom) -> Node | None:
+        """Who makes it; None of inputs, constants and literals."""
+        return None if isinstance(atom, Literal) else self._producer.get(atom)
+
+    def is_cheap(self, atom: Atom) -> bool:
+        """Is it made of positions and literals alone, as masks are?"""
+        return isinstance(atom, Literal) or atom in self._cheap
+
+    def is_invariant(self, atom: Atom, spec: Spec, role: Role) -> bool:
+        """Is it proven that the value is the same all along the role?"""
+        if isinstance(atom, Literal) or role not in roles(spec):
+            return True
+        key = (atom, spec, role)
+        if key not in self._invariant:
+            self._invariant[key] = self._find_invariant(atom, spec, role)
+        return self._invariant[key]
+
+    def _find_invariant(self, atom: Atom, spec: Spec, role: Role) -> bool:
+        node = self.node_of(atom)
+        if node is None or node.name not in _PLAIN:
+            return False
+        try:
+            specs = rule_of(node).back(node, spec)
+        except Untileable:
+            return False
+        pairs = zip(node.inputs, specs, strict=True)
+        return all(self.is_invariant(each, given, role) for each, given in pairs)

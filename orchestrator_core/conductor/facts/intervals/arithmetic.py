@@ -1,0 +1,159 @@
+"""Intervals of sums, products and quotients.
+
+Where infinities may cancel, or meet a zero, some element may be NaN: then nothing is known.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from orchestrator_core.conductor.facts.intervals.arrays import xp
+from orchestrator_core.conductor.facts.intervals.interval import UNKNOWN, Interval, rounded
+from orchestrator_core.conductor.facts.intervals.rule import INTERVALS, IntervalRule
+from orchestrator_core.conductor.facts.transfer.products import Sides
+from orchestrator_core.conductor.ir.node import Node
+
+
+def _finished(node: Node, made: Interval, units: float = 4.0) -> Interval:
+    """Rounded as the type of the result is; integers that may wrap around are not known."""
+    dtype = node.output.dtype
+    if jnp.issubdtype(dtype, jnp.integer):
+        info = np.iinfo(dtype)
+        fits = (made.low > info.min / 2) & (made.high < info.max / 2)
+        return Interval(made.low, made.high, made.sound & fits)
+    return rounded(made, dtype, units)
+
+
+def _plus(a: Interval, b: Interval) -> Interval:
+    cancel = ((a.low == -np.inf) & (b.high == np.inf)) | ((a.high == np.inf) & (b.low == -np.inf))
+    return Interval(a.low + b.low, a.high + b.high, a.sound & b.sound & xp.logical_not(cancel))
+
+
+def _minus(a: Interval) -> Interval:
+    return Interval(-a.high, -a.low, a.sound)
+
+
+def _add(node: Node, inputs: Sequence[Interval]) -> Interval:
+    return _finished(node, _plus(*inputs))
+
+
+def _sub(node: Node, inputs: Sequence[Interval]) -> Interval:
+    return _finished(node, _plus(inputs[0], _minus(inputs[1])))
+
+
+def _neg(node: Node, inputs: Sequence[Interval]) -> Interval:
+    return _finished(node, _minus(inputs[0]))
+
+
+def _abs(node: Node, inputs: Sequence[Interval]) -> Interval:
+    (a,) = inputs
+    spans = (a.low <= 0) & (a.high >= 0)
+    low = xp.where(spans, 0.0, xp.minimum(xp.abs(a.low), xp.abs(a.high)))
+    return Interval(low, a.largest, a.sound)
+
+
+def _between(ends: Sequence[Any], sound: Any) -> Interval:
+    return Interval(functools.reduce(xp.minimum, ends), functools.reduce(xp.maximum, ends), sound)
+
+
+def _mul(node: Node, inputs: Sequence[Interval]) -> Interval:
+    a, b = inputs
+    ends = [_end(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+    made = _finished(node, _between(ends, a.sound & b.sound & _may_meet(a, b)))
+    return _or_zero(made, (a.is_zero & b.is_finite) | (b.is_zero & a.is_finite))
+
+
+def _end(x: Any, y: Any) -> Any:
+    return xp.where((x == 0) | (y == 0), 0.0, x * y)
+
+
+def _may_meet(a: Interval, b: Interval) -> Any:
+    """Is no zero multiplied with an infinity?"""
+    zero = [(each.low <= 0) & (each.high >= 0) for each in (a, b)]
+    infinite = [(each.low == -np.inf) | (each.high == np.inf) for each in (a, b)]
+    return xp.logical_not((zero[0] & infinite[1]) | (zero[1] & infinite[0]))
+
+
+def _or_zero(made: Interval, is_zero: Any) -> Interval:
+    """Products with an exact zero are exact."""
+    return Interval(
+        xp.where(is_zero, 0.0, made.low),
+        xp.where(is_zero, 0.0, made.high),
+        made.sound | is_zero,
+    )
+
+
+def _div(node: Node, inputs: Sequence[Interval]) -> Interval:
+    a, b = inputs
+    apart = (b.low > 0) | (b.high < 0)
+    sound = a.sound & b.is_finite & apart
+    if jnp.issubdtype(node.output.dtype, jnp.integer):
+        ends = [xp.trunc(x / y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        return _between(ends, sound & (a.largest < 2.0**22))
+    ends = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return _or_zero(_finished(node, _between(ends, sound)), a.is_zero & sound)
+
+
+def _rem(node: Node, inputs: Sequence[Interval]) -> Interval:
+    """Of what is not negative, by what is positive."""
+    a, b = inputs
+    sound = a.sound & b.sound & (a.low >= 0) & (b.low > 0) & xp.isfinite(a.high)
+    return Interval(xp.zeros_like(a.low), xp.minimum(a.high, b.high), sound)
+
+
+def _power(node: Node, inputs: Sequence[Interval]) -> Interval:
+    """Of a whole exponent, at least 1."""
+    (a,) = inputs
+    exponent = int(node.params.get("y", 2))
+    if exponent < 1:
+        return UNKNOWN
+    if exponent % 2 == 0:
+        a = _abs(node, [a])
+    made = _finished(node, Interval(a.low**exponent, a.high**exponent, a.sound), 4.0 * exponent)
+    if exponent % 2 == 0:
+        made = Interval(xp.maximum(made.low, 0.0), made.high, made.sound)
+    return _or_zero(made, a.is_zero)
+
+
+def _dot(node: Node, inputs: Sequence[Interval]) -> Interval:
+    """No more than the number of products times the largest, with room for every order of sums."""
+    a, b = inputs
+    shape = node.inputs[0].shape
+    count = math.prod(shape[k] for k in Sides.of(node).contracted[0])
+    most = count * a.largest * b.largest * (1.02 + 4e-7 * count)
+    made = _finished(node, Interval(-most, most, a.is_finite & b.is_finite))
+    return _or_zero(made, (a.is_zero & b.is_finite) | (b.is_zero & a.is_finite))
+
+
+def _sum(node: Node, inputs: Sequence[Interval]) -> Interval:
+    """No more than their number times the largest."""
+    (a,) = inputs
+    shape = node.inputs[0].shape
+    count = math.prod(shape[k] for k in node.params["axes"])
+    slack = 1.0 + 4e-7 * count
+    low = xp.where(a.low < 0, a.low * count * slack, a.low * count / slack)
+    high = xp.where(a.high > 0, a.high * count * slack, a.high * count / slack)
+    return _or_zero(_finished(node, Interval(low, high, a.is_finite)), a.is_zero)
+
+
+_RULES: dict[str, IntervalRule] = {
+    "add": _add,
+    "add_any": _add,
+    "sub": _sub,
+    "neg": _neg,
+    "abs": _abs,
+    "mul": _mul,
+    "div": _div,
+    "rem": _rem,
+    "integer_pow": _power,
+    "square": _power,
+    "dot_general": _dot,
+    "reduce_sum": _sum,
+}
+INTERVALS.update(_RULES)

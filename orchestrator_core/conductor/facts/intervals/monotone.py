@@ -1,0 +1,69 @@
+"""Intervals of functions of one variable that never fall: those of the two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from orchestrator_core.conductor.facts.intervals.arrays import xp
+from orchestrator_core.conductor.facts.intervals.interval import Interval, rounded
+from orchestrator_core.conductor.facts.intervals.rule import INTERVALS, IntervalRule
+from orchestrator_core.conductor.ir.node import Node
+
+UNITS = 128.0
+"""Units in the last place by which an elementary function may be off."""
+
+RISING: dict[str, Callable[[Any], Any]] = {
+    "exp2": xp.exp2,
+    "expm1": xp.expm1,
+    "tanh": xp.tanh,
+    "logistic": xp.logistic,
+    "erf": xp.erf,
+    "atan": xp.arctan,
+    "cbrt": xp.cbrt,
+    "sign": xp.sign,
+    "floor": xp.floor,
+    "ceil": xp.ceil,
+}
+
+FROM_ABOVE_ZERO: dict[str, Callable[[Any], Any]] = {"log": xp.log, "sqrt": xp.sqrt}
+"""Known where all elements are above zero."""
+
+
+def gone_below(dtype: Any) -> float:
+    """Below this, the exponential is exactly zero in this type."""
+    return -750.0 if dtype == np.float64 else -110.0
+
+
+def _exp(node: Node, inputs: Sequence[Interval]) -> Interval:
+    (a,) = inputs
+    made = rounded(Interval(xp.exp(a.low), xp.exp(a.high), a.sound), node.output.dtype, UNITS)
+    gone = gone_below(node.output.dtype)
+    low = xp.maximum(made.low, 0.0)
+    return Interval(low, xp.where(a.high < gone, 0.0, made.high), made.sound)
+
+
+def _rising(function: Callable[[Any], Any]) -> IntervalRule:
+    def rule(node: Node, inputs: Sequence[Interval]) -> Interval:
+        (a,) = inputs
+        ends = Interval(function(a.low), function(a.high), a.sound)
+        return rounded(ends, node.output.dtype, UNITS)
+
+    return rule
+
+
+def _rising_above_zero(function: Callable[[Any], Any]) -> IntervalRule:
+    rule = _rising(function)
+
+    def guarded(node: Node, inputs: Sequence[Interval]) -> Interval:
+        (a,) = inputs
+        return rule(node, [Interval(a.low, a.high, a.sound & (a.low > 0))])
+
+    return guarded
+
+
+INTERVALS["exp"] = _exp
+INTERVALS.update({name: _rising(function) for name, function in RISING.items()})
+INTERVALS.update({name: _rising_above_zero(f) for name, f in FROM_ABOVE_ZERO.items()})

@@ -1,0 +1,52 @@
+"""Tiles: where they lie, how they are cut out of a value, and how they are written back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from orchestrator_core.conductor.facts.axes import Role, Spec, full_shape, roles, tile_shape
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Attributes:
+    offset: of its first element along each role; may be traced. size: elements along each role.
+    """
+
+    offset: Mapping[Role, Any]
+    size: Mapping[Role, int]
+
+    def shape(self, spec: Spec) -> tuple[int, ...]:
+        return tile_shape(spec, self.size)
+
+    def of(self, array: Any, spec: Spec) -> Any:
+        """The tile of a whole value."""
+        if not roles(spec):
+            return array
+        starts, sizes = self._place(spec)
+        return lax.dynamic_slice(_in_parts(array, spec), starts, sizes).reshape(self.shape(spec))
+
+    def into(self, array: Any, spec: Spec, new: Any) -> Any:
+        """The whole value with this tile replaced."""
+        if not roles(spec):
+            return new
+        starts, sizes = self._place(spec)
+        new = new.reshape(sizes)
+        return lax.dynamic_update_slice(_in_parts(array, spec), new, starts).reshape(
+            full_shape(spec)
+        )
+
+    def _place(self, spec: Spec) -> tuple[list[Any], list[int]]:
+        parts = [part for axis in spec for part in axis]
+        starts = [0 if role is None else self.offset[role] for _, role in parts]
+        sizes = [size if role is None else self.size[role] for size, role in parts]
+        return [jnp.asarray(start, jnp.int32) for start in starts], sizes
+
+
+def _in_parts(array: Any, spec: Spec) -> Any:
+    return array.reshape([size for axis in spec for size, _ in axis])

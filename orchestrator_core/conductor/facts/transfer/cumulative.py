@@ -1,0 +1,19 @@
+"""Running sums and the like, and sorts: possible where the axis they run along is not tiled."""
+
+from __future__ import annotations
+
+from orchestrator_core.conductor.facts.axes import Spec, Untileable, axis_roles
+from orchestrator_core.conductor.facts.transfer.rule import RULES, Rule, through
+from orchestrator_core.conductor.ir.node import Node
+
+CUMULATIVE = ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+
+
+def _back(node: Node, spec: Spec) -> list[Spec]:
+    if axis_roles(spec[node.params["axis"]]):
+        raise Untileable(f"{node.name} along a tiled axis")
+    return [spec]
+
+
+_RULE = Rule(_back, through(_back, lambda node, place, spec: spec))
+RULES.update(dict.fromkeys(CUMULATIVE, _RULE))

@@ -1,0 +1,91 @@
+"""Elements picked by index out of a tiled axis, and added by index into one.
+
+A tile picks what lies in it, as zero what does not; the picks of all tiles add up. Of what is added
+into a tile, that which lies outside is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from orchestrator_core.conductor.facts.axes import Spec, Untileable, axis_roles, roles, untiled
+from orchestrator_core.conductor.facts.tiles import Tile
+from orchestrator_core.conductor.facts.transfer.rule import RULES, Onward, Rule
+from orchestrator_core.conductor.ir.node import Node
+
+FAR = 2**30
+"""An index that is in no tile."""
+
+
+def clips(node: Node) -> bool:
+    """Are indices out of bounds moved to the bound?"""
+    return "CLIP" in str(node.params["mode"])
+
+
+def _scatter_back(node: Node, spec: Spec) -> list[Spec]:
+    numbers = node.params["dimension_numbers"]
+    if numbers.update_window_dims or clips(node):
+        raise Untileable(f"{node.name} of windows")
+    indices, updates = list(untiled(node.inputs[1].shape)), list(untiled(node.inputs[2].shape))
+    batches = dict(
+        zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
+    )
+    for axis, at in batches.items():
+        indices[at] = updates[at] = spec[axis]
+    for k, axis in enumerate(spec):
+        by_index = k in numbers.inserted_window_dims and len(axis) == 1
+        if axis_roles(axis) and k not in batches and not by_index:
+            raise Untileable(f"{node.name} along a tiled axis")
+    return [spec, tuple(indices), tuple(updates)]
+
+
+def _scatter_forward(node: Node, place: int, spec: Spec) -> Onward:
+    if place:
+        raise Untileable(f"{node.name} of tiled values")
+    return Onward(spec, tuple(_scatter_back(node, spec)))
+
+
+def _scatter_tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
+    operand, indices, updates = arrays
+    numbers = node.params["dimension_numbers"]
+    shifts = [_offset(spec[axis], tile) for axis in numbers.scatter_dims_to_operand_dims]
+    local = indices - jnp.stack([jnp.asarray(each, indices.dtype) for each in shifts])
+    outside = (indices < 0) | (local < 0)
+    local = jnp.where(outside, jnp.asarray(_far(indices.dtype), indices.dtype), local)
+    mode = lax.GatherScatterMode.FILL_OR_DROP
+    return lax.scatter_add(operand, local, updates, numbers, mode=mode)
+
+
+def _offset(axis: Any, tile: Tile) -> Any:
+    return sum((tile.offset[role] for _, role in axis if role is not None), start=0)
+
+
+def _far(dtype: Any) -> int:
+    return min(FAR, int(np.iinfo(dtype).max))
+
+
+def _gather_forward(node: Node, place: int, spec: Spec) -> Onward:
+    numbers = node.params["dimension_numbers"]
+    if place or numbers.offset_dims:
+        raise Untileable(f"{node.name} of windows")
+    indices = list(untiled(node.inputs[1].shape))
+    batches = dict(
+        zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    )
+    for axis, at in batches.items():
+        indices[at] = spec[axis]
+    for k, axis in enumerate(spec):
+        by_index = k in numbers.start_index_map and k in numbers.collapsed_slice_dims
+        if axis_roles(axis) and k not in batches and not (by_index and len(axis) == 1):
+            raise Untileable(f"{node.name} along a tiled axis")
+    out = tuple(indices[:-1])
+    return Onward(out, (spec, tuple(indices)), roles(spec) - roles(out))
+
+
+RULES["scatter-add"] = RULES["scatter_add"] = Rule(_scatter_back, _scatter_forward, _scatter_tile)
+RULES["gather"] = Rule(forward=_gather_forward, sums=True)

@@ -1,0 +1,1 @@
+"""A function and its pullback as one graph, rewritten together, then cut in two."""

@@ -1,0 +1,83 @@
+"""A program and its pullback, planned together and cut in two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator_core.conductor.joint.part import Part
+from orchestrator_core.conductor.joint.pullback import with_pullback
+from orchestrator_core.conductor.joint.split import Cut, Inseparable, cut
+from orchestrator_core.conductor.joint.zeros import without
+from orchestrator_core.conductor.program import Program
+
+Flags = tuple[bool, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joint:
+    """Attributes:
+    program: whose. moving: which of its inputs are differentiated.
+    found: the two graphs. forward: of the inputs: the outputs, then the residuals.
+    """
+
+    program: Program
+    moving: Flags
+    found: Cut
+    forward: Part
+
+    def backward(self, given: Flags) -> Part:
+        """Of the inputs, the residuals, and cotangents: the cotangents of the inputs that move.
+
+        Args:
+            given: which of the smooth outputs have a cotangent that is not zero.
+        """
+        made: Part = self.program.kept(("part", self.moving, given), lambda: self._make(given))
+        return made
+
+    def _make(self, given: Flags) -> Part:
+        graph = self.found.backward
+        pairs = zip(graph.inputs[len(graph.inputs) - len(given) :], given, strict=True)
+        graph = without(graph, {value for value, is_given in pairs if not is_given})
+        seen = (True,) * len(self.moving) + (False,) * self.found.kept + (True,) * sum(given)
+        outputs = len(graph.outputs)
+        return Part(graph, lambda: pullback_of(self.program, self.moving, given), seen, outputs)
+
+
+def joint_of(program: Program, moving: Flags) -> Joint | None:
+    """The program and its pullback in two parts; None where they cannot be had apart: then the
+    pullback is a program of its own, which begins with the forward pass."""
+    found: Joint | None = program.kept(("joint", moving), lambda: _make(program, moving))
+    return found
+
+
+def _make(program: Program, moving: Flags) -> Joint | None:
+    given = [True] * len(program.cotangent_avals)
+
+    def both(*arrays: Any) -> list[Any]:
+        outputs, cotangents = with_pullback(program, moving, given, *arrays)
+        return [*outputs, *cotangents]
+
+    avals = [*program.avals, *program.cotangent_avals]
+    together = program.other(("together", moving), both, avals, "with its pullback")
+    if together.jaxpr.effects:
+        return None
+    outputs, goal = len(program.out_avals), program.goal
+    objective = goal.objective if goal.memory is None else "memory"
+    try:
+        found = cut(together.graph, len(moving), outputs, objective)
+    except Inseparable:
+        return None
+    seen = (True,) * len(moving)
+    return Joint(program, moving, found, Part(found.forward, lambda: program, seen, outputs))
+
+
+def pullback_of(program: Program, moving: Flags, given: Flags) -> Program:
+    """A program of its own: of the inputs and of the cotangents that are given."""
+    pairs = zip(program.cotangent_avals, given, strict=True)
+    avals = [*program.avals, *(aval for aval, is_given in pairs if is_given)]
+
+    def pullback(*arrays: Any) -> list[Any]:
+        return with_pullback(program, moving, given, *arrays)[1]
+
+    return program.other(("pull", moving, given), pullback, avals, "its pullback")

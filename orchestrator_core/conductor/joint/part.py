@@ -1,0 +1,63 @@
+"""One of the two parts that a function and its pullback were cut into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.ir.evaluate import evaluate
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.joint.split import depending
+from orchestrator_core.conductor.program import Program
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Part:
+    """What runs is the graph; what it is for derivatives is a program, which knows no residuals:
+    it takes those inputs that are not residuals, and gives the outputs that are not.
+
+    Attributes:
+        program: asked for only when a derivative is wanted.
+        seen: which inputs the program takes. outputs: how many of the outputs, the first, it gives.
+    """
+
+    graph: Graph
+    program: Callable[[], Program]
+    seen: tuple[bool, ...]
+    outputs: int
+
+    @property
+    def out_avals(self) -> list[Any]:
+        return [each.aval for each in self.graph.outputs]
+
+    def run(self, *arrays: Any) -> list[Any]:
+        return evaluate(self.graph, arrays)
+
+    def of_program(self, values: Sequence[Any]) -> list[Any]:
+        """Of what belongs to the inputs: what belongs to those of the program."""
+        return [each for each, is_seen in zip(values, self.seen, strict=True) if is_seen]
+
+    def batched(self, axes: tuple[int | None, ...], avals: Sequence[Any]) -> tuple[Part, list[Any]]:
+        """The same for each element, and along which axes its outputs have the elements.
+
+        The graph stays as it is, so that the residuals of both parts go on to fit.
+        """
+        which = [value for value, a in zip(self.graph.inputs, axes, strict=True) if a is not None]
+        moved = depending(self.graph, which)
+        out = [
+            0 if k < self.outputs or (isinstance(each, Value) and each in moved) else None
+            for k, each in enumerate(self.graph.outputs)
+        ]
+        graph = read(_jax.trace(jax.vmap(self.run, axes, out), avals))
+
+        def program() -> Program:
+            seen_axes, seen_avals = tuple(self.of_program(axes)), self.of_program(avals)
+            return self.program().batched(seen_axes, tuple(seen_avals))
+
+        return Part(graph, program, self.seen, self.outputs), out

@@ -1,0 +1,37 @@
+"""The rewrite "loops": residuals of scans done again, and what scans are given made inside."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.loops import with_bodies
+from orchestrator_core.conductor.loops.choosing import with_less_kept, with_more_inside
+from orchestrator_core.conductor.site import Site
+
+
+def loops(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """The graph with less between its scans, and then the same in all bodies of its loops: what is
+    done again there may have scans in it whose residuals are of no use any more."""
+    sites: list[Site] = []
+    for choose in (with_more_inside, with_less_kept):
+        for which in range(sum(node.name == "scan" for node in graph.nodes)):
+            graph, found = choose(graph, which, goal)
+            sites += found
+    graph, found = _in_bodies(graph, goal)
+    return graph, sites + found
+
+
+def _in_bodies(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    sites: list[Site] = []
+    nodes = []
+    for node in graph.nodes:
+        done = [loops(body, goal) for body in node.bodies]
+        sites += [site for _, found in done for site in found]
+        if any(after is not body for (after, _), body in zip(done, node.bodies, strict=True)):
+            node = with_bodies(node, [after for after, _ in done])
+        nodes.append(node)
+    if all(new is old for new, old in zip(nodes, graph.nodes, strict=True)):
+        return graph, sites
+    return dataclasses.replace(graph, nodes=tuple(nodes)), sites

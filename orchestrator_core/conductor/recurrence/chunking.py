@@ -1,0 +1,70 @@
+"""When pairs of loops are chunked."""
+
+from __future__ import annotations
+
+from orchestrator_core.conductor.facts.recurrent import in_words, systems_of
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.recurrence.chunks import Chunks, in_chunks
+from orchestrator_core.conductor.recurrence.device import Device, total
+from orchestrator_core.conductor.recurrence.name import NAME
+from orchestrator_core.conductor.recurrence.pair import Pair, pairs
+from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
+
+WORTH = 0.03
+"""The least part of the time of both loops that must be saved."""
+
+
+def chunked_pairs(graph: Graph, device: Device, goal: Goal) -> tuple[Graph, list[Site]]:
+    """All pairs of a graph for which that is right."""
+    sites = []
+    for pair in list(pairs(graph)):
+        if pair.forward.length < 4 or any(node.effects for node in pair.again):
+            continue
+        graph, site = _tried(graph, pair, device, goal)
+        sites += [site] if site.is_changed or site.reason else []
+    return graph, sites
+
+
+def _tried(graph: Graph, pair: Pair, device: Device, goal: Goal) -> tuple[Graph, Site]:
+    chunks, source = Chunks.of(pair), pair.first.source
+    found = in_words(systems_of(pair.forward)) + ", of which its derivative keeps values"
+    before = Price(_seconds_now(pair, device), pair.forward.length * pair.kept_bytes)
+    after = Price(_seconds_then(pair, device), chunks.bytes_of(pair))
+    reason = _reason(before, after, pair, device, goal)
+    if not reason:
+        return graph, Site(NAME, source, found, AS_IT_IS, "", before, after)
+    try:
+        graph = in_chunks(graph, pair, chunks)
+    except Exception as error:
+        return graph, Site(NAME, source, found, AS_IT_IS, f"{type(error).__name__}: {error}")
+    chosen = f"recomputed in chunks of {chunks.size} steps"
+    return graph, Site(NAME, source, found, chosen, reason, before, after)
+
+
+def _seconds_now(pair: Pair, device: Device) -> float:
+    """To keep the values and read them again."""
+    whole = pair.forward.length * pair.kept_bytes
+    return 2 * device.traffic(whole, whole)
+
+
+def _seconds_then(pair: Pair, device: Device) -> float:
+    """To compute them again."""
+    return pair.forward.length * total(device, pair.again)
+
+
+def _reason(before: Price, after: Price, pair: Pair, device: Device, goal: Goal) -> str:
+    """Why they are chunked; empty if they are not."""
+    nodes = [*pair.forward.body.nodes, *pair.backward.body.nodes]
+    whole = pair.forward.length * total(device, nodes) + before.seconds
+    if goal.always:
+        return "every rewrite was asked for"
+    if 2 * after.temp_bytes > before.temp_bytes:
+        return ""
+    if any(node.bodies for node in pair.again) and goal.objective == "time":
+        return ""
+    if goal.objective == "memory" or before.temp_bytes > (goal.memory or 1 << 62):
+        return "less memory was asked for"
+    if before.seconds - after.seconds > WORTH * whole:
+        return "what would be kept takes longer to move than to compute"
+    return ""

@@ -1,0 +1,3 @@
+"""The name of this rewrite, as in `allow` and `deny`."""
+
+NAME = "recurrence"

@@ -1,0 +1,80 @@
+"""When unrolled loops are rolled up: if what they hand on is an affine recurrence."""
+
+from __future__ import annotations
+
+from orchestrator_core.conductor.facts.affine import Kind
+from orchestrator_core.conductor.facts.recurrent import in_words, systems_of
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.scan import Scan
+from orchestrator_core.conductor.recurrence.device import here
+from orchestrator_core.conductor.recurrence.name import NAME
+from orchestrator_core.conductor.recurrence.periods import turns
+from orchestrator_core.conductor.recurrence.reroll import Rolled, rolled_up
+from orchestrator_core.conductor.site import AS_IT_IS, Site
+
+ROUNDS = 4
+"""Unrolled loops that are rolled up in one graph."""
+
+SHARE = 0.03
+"""Part of a step that may be lost to its beginning."""
+
+SMALL = 1 << 16
+"""Bytes in one turn of what would have to be put together first."""
+
+
+def roll_up(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """All unrolled loops of a graph."""
+    sites: list[Site] = []
+    for _ in range(ROUNDS):
+        after, site = _one(graph, goal)
+        sites += [] if site is None else [site]
+        if after is graph:
+            break
+        graph = after
+    return graph, sites
+
+
+def _one(graph: Graph, goal: Goal) -> tuple[Graph, Site | None]:
+    rolled = _best(graph)
+    if rolled is None:
+        return graph, None
+    count = rolled.turns.count
+    source = rolled.turns.blocks[0][0].source
+    unrolled = f"a loop that Python has unrolled {count} times"
+    try:
+        after = rolled_up(graph, rolled)
+        old = set(graph.nodes)
+        loop = next(n for n in after.nodes if n.name == "scan" and n not in old)
+        systems = systems_of(Scan.of(loop))
+    except Exception as error:
+        return graph, Site(NAME, source, unrolled, AS_IT_IS, f"{type(error).__name__}: {error}")
+    if all(system.kind is Kind.FREE for system in systems):
+        return graph, None
+    found = f"{unrolled}, {in_words(systems)}"
+    if any(system.kind is Kind.NONE for system in systems):
+        return graph, Site(NAME, source, found, AS_IT_IS, "only recurrences are rolled up")
+    if goal.objective == "time" and not goal.always and _is_small(loop):
+        why = "a step of a loop would take longer than what is done in it"
+        return graph, Site(NAME, source, found, AS_IT_IS, why)
+    why = "it is compiled once, and can take other forms"
+    return after, Site(NAME, source, found, "a plain loop", why)
+
+
+def _is_small(loop: Node) -> bool:
+    """Is so little done in a step that to begin it is more than a small part of it?"""
+    device = here()
+    done = sum(device.alone(node) for node in Scan.of(loop).body.nodes)
+    return device.step > SHARE * done
+
+
+def _best(graph: Graph) -> Rolled | None:
+    """The way of cutting into turns that hands on the least."""
+    found = [rolled for each in turns(graph) if (rolled := Rolled.of(each)) is not None]
+    cheap = [each for each in found if _put_together(each) <= SMALL]
+    return min(cheap, key=lambda each: (-each.turns.count, len(each.carries)), default=None)
+
+
+def _put_together(rolled: Rolled) -> int:
+    return sum(value.nbytes for value, _ in rolled.slices)

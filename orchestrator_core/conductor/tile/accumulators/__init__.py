@@ -1,0 +1,10 @@
+"""What is carried from tile to tile."""
+
+from orchestrator_core.conductor.tile.accumulators.base import Accumulator, Tiles
+from orchestrator_core.conductor.tile.accumulators.picked import Picked
+from orchestrator_core.conductor.tile.accumulators.reduced import Reduced
+from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax
+from orchestrator_core.conductor.tile.accumulators.stored import Stored
+from orchestrator_core.conductor.tile.accumulators.summed import Summed
+
+__all__ = ["Accumulator", "Picked", "Reduced", "RunningMax", "Stored", "Summed", "Tiles"]

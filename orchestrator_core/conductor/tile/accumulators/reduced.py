@@ -1,0 +1,135 @@
+"""Sums, products of matrices, and reductions by another monoid, of operands as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from orchestrator_core.conductor.facts.axes import Spec
+from orchestrator_core.conductor.facts.intervals.arrays import xp
+from orchestrator_core.conductor.facts.transfer.reductions import REDUCTIONS
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.tile.accumulators.base import (
+    NEVER,
+    IntervalOf,
+    Tiles,
+    always_if,
+    summing_type,
+)
+from orchestrator_core.conductor.tile.recipe import Wanted, key_of
+from orchestrator_core.conductor.tile.region import Boundary
+
+COMBINE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "sum": lax.add,
+    "max": lax.max,
+    "min": lax.min,
+    "product": lax.mul,
+    "and": lax.bitwise_and,
+    "or": lax.bitwise_or,
+}
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The boundary's own operation on each tile, combined."""
+
+    boundary: Boundary
+
+    @property
+    def kind(self) -> str:
+        return REDUCTIONS.get(self.boundary.node.name, "sum")
+
+    @property
+    def spec(self) -> Spec:
+        return self.boundary.out
+
+    @property
+    def dtype(self) -> Any:
+        dtype = self.boundary.node.output.dtype
+        return summing_type(dtype) if self.kind == "sum" else np.dtype(dtype)
+
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        return tuple(map(key_of, self.boundary.node.inputs, self.boundary.inputs))
+
+    @property
+    def start(self) -> Any:
+        return neutral(self.kind, self.dtype)
+
+    def added(self, old: Any, tiles: Tiles) -> Any:
+        part = applied(self.boundary.node, [tiles[each] for each in self.wanted])
+        return COMBINE[self.kind](old, part.astype(old.dtype))
+
+    def need(self, interval: IntervalOf) -> Any:
+        found = [interval(each) for each in self.wanted]
+        if self.kind == "sum":
+            finite = all_of(each.is_finite for each in found)
+            return always_if(finite & any_of(each.is_zero for each in found))
+        (given,) = found
+        if self.kind == "max":
+            return xp.where(given.sound, given.high, NEVER)
+        if self.kind == "min":
+            return xp.where(given.sound, -given.low, NEVER)
+        same = given.sound & (given.low == given.high) & (given.low == float(self.start))
+        return always_if(same if self.kind == "product" or self.dtype == np.bool_ else False)
+
+    def have(self, now: Any) -> Any:
+        if self.kind == "max":
+            return now.min().astype(float)
+        return -(now.max().astype(float)) if self.kind == "min" else 0.0
+
+
+def applied(node: Node, operands: list[Any]) -> Any:
+    """A sum in at least 32 bits, or any other boundary, of tiles."""
+    if node.name == "dot_general":
+        left, right = operands
+        return lax.dot_general(
+            left,
+            right,
+            node.params["dimension_numbers"],
+            precision=node.params["precision"],
+            preferred_element_type=summing_type(node.output.dtype),
+        )
+    (operand,) = operands
+    if node.name == "reduce_sum":
+        return jnp.sum(operand, node.params["axes"], dtype=summing_type(node.output.dtype))
+    return node.apply(operands)[0]
+
+
+def neutral(kind: str, dtype: Any) -> Any:
+    """What changes nothing."""
+    if kind in ("sum", "or"):
+        return 0
+    if kind == "product":
+        return 1
+    if kind == "and":
+        return True if dtype == np.bool_ else -1
+    return _end(dtype, is_least=kind == "max")
+
+
+def _end(dtype: Any, is_least: bool) -> Any:
+    if jnp.issubdtype(dtype, jnp.floating):
+        return -np.inf if is_least else np.inf
+    if dtype == np.bool_:
+        return not is_least
+    info: Any = np.iinfo(dtype)
+    return info.min if is_least else info.max
+
+
+def all_of(flags: Any) -> Any:
+    made: Any = np.bool_(True)
+    for each in flags:
+        made = made & each
+    return made
+
+
+def any_of(flags: Any) -> Any:
+    made: Any = np.bool_(False)
+    for each in flags:
+        made = made | each
+    return made

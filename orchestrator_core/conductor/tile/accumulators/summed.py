@@ -1,0 +1,117 @@
+"""R1 and R2: sums of terms alone, of which one may be an exponential with a running shift.
+
+``sum_j exp(x_ij - m_i) y_jd = exp(t_i - m_i) sum_j exp(x_ij - t_i) y_jd`` for any ``t``, so ``m``
+need not be known before the sum. With ``t`` the running maximum this is the online softmax of
+Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+
+from orchestrator_core.conductor.facts.axes import Spec, tile_shape
+from orchestrator_core.conductor.facts.transfer.products import Sides
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Literal
+from orchestrator_core.conductor.tile.accumulators.base import (
+    IntervalOf,
+    Tiles,
+    always_if,
+    summing_type,
+)
+from orchestrator_core.conductor.tile.accumulators.reduced import all_of, any_of, applied
+from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax
+from orchestrator_core.conductor.tile.hoist import Term, along
+from orchestrator_core.conductor.tile.plans import Plan
+from orchestrator_core.conductor.tile.recipe import Wanted
+
+
+@dataclass(frozen=True)
+class Summed:
+    """The sum of the terms of a plan's products."""
+
+    plan: Plan
+
+    @property
+    def spec(self) -> Spec:
+        return self.plan.boundary.out
+
+    @property
+    def dtype(self) -> Any:
+        return summing_type(self.plan.node.output.dtype)
+
+    @property
+    def start(self) -> Any:
+        return 0
+
+    @property
+    def shift(self) -> RunningMax | None:
+        """Of its exponential, if it has one."""
+        found = self.plan.exponential
+        return None if found is None else RunningMax(found[1].key, self.plan.role)
+
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        literals = [each for each in self.plan.node.inputs if isinstance(each, Literal)]
+        return (*literals, *(term.key for p in self.plan.products for term in p.terms))
+
+    def added(self, old: Any, tiles: Tiles) -> Any:
+        operands = [self._operand(side, tiles) for side in range(len(self.plan.products))]
+        part = applied(self.plan.node, operands).astype(old.dtype)
+        found, shift = self.plan.exponential, self.shift
+        if found is not None and shift is not None:
+            side, term = found
+            _, scale = tiles.shifts[shift]
+            sizes = {**tiles.place.size, self.plan.role: 1}
+            scale = spread(self.plan.node, side, along(term.path, scale, sizes))
+            old = old * scale.astype(old.dtype)
+        return old + part
+
+    def _operand(self, side: int, tiles: Tiles) -> Any:
+        value, spec = self.plan.node.inputs[side], self.plan.boundary.inputs[side]
+        if isinstance(value, Literal):
+            return value.value
+        made: Any = None
+        for term in self.plan.products[side].terms:
+            factor = self._factor(term, tiles)
+            made = factor if made is None else made * factor
+        shape = tile_shape(spec, tiles.place.size)
+        made = jnp.ones(shape, value.dtype) if made is None else made
+        return jnp.broadcast_to(made, shape).astype(value.dtype)
+
+    def _factor(self, term: Term, tiles: Tiles) -> Any:
+        made, sizes = tiles[term.key], dict(tiles.place.size)
+        shift = self.shift
+        if term.is_exponential and shift is not None:
+            subtracted, _ = tiles.shifts[shift]
+            made = jnp.exp(made.astype(subtracted.dtype) - subtracted)
+        return along(term.path, jnp.broadcast_to(made, tile_shape(term.spec, sizes)), sizes)
+
+    def need(self, interval: IntervalOf) -> Any:
+        """An exponential is left to its shift, which must not change either."""
+        terms = [term for product in self.plan.products for term in product.terms]
+        found = [interval(term.key) for term in terms if not term.is_exponential]
+        finite = all_of(each.is_finite for each in found)
+        gone = any_of(each.is_zero for each in found) if self.shift is None else True
+        return always_if(finite & gone)
+
+    def have(self, now: Any) -> Any:
+        return 0.0
+
+
+def spread(node: Node, side: int, array: Any) -> Any:
+    """What an operand of a sum has for each element, the summed axes being of one element, in the
+    axes of the result."""
+    if node.name != "dot_general":
+        kept = [d for k, d in enumerate(array.shape) if k not in node.params["axes"]]
+        return jnp.reshape(array, kept)
+    sides = Sides.of(node)
+    order = (*sides.batch[side], *sides.free[side], *sides.contracted[side])
+    array = jnp.transpose(array, order)
+    batch = array.shape[: len(sides.batch[0])]
+    free = array.shape[len(batch) : len(batch) + len(sides.free[side])]
+    ones = (1,) * len(sides.free[1 - side])
+    return jnp.reshape(array, (*batch, *free, *ones) if side == 0 else (*batch, *ones, *free))

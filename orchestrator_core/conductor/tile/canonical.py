@@ -1,0 +1,63 @@
+"""One form of what can be written in several, so that fewer rules are needed.
+
+Broadcasts and reductions that only add or drop axes of one element are reshapes. A barrier against
+common subexpressions does not hold what is large and pairwise, which a tile makes anew anyway:
+there it is a copy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from jax import lax
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.facts.transfer.reductions import REDUCTIONS
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node, of_primitive
+from orchestrator_core.conductor.ir.value import Atom, Value
+from orchestrator_core.conductor.tile.turned import turned
+
+IS_RESHAPE = {"broadcast_in_dim", *REDUCTIONS}
+BARRIER = "optimization_barrier"
+
+
+def canonical(graph: Graph, is_pairwise: Callable[[Atom], bool]) -> Graph:
+    """The same function. `is_pairwise` tells which values barriers let through."""
+    nodes = [made for node in graph.nodes for made in _canonical(node, is_pairwise)]
+    return turned(dataclasses.replace(graph, nodes=tuple(nodes)))
+
+
+def _canonical(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:
+    if node.name in IS_RESHAPE and _keeps_elements(node):
+        return [_reshape(node)]
+    if node.name == BARRIER and any(map(is_pairwise, node.inputs)):
+        return _lighter(node, is_pairwise)
+    return [node]
+
+
+def _keeps_elements(node: Node) -> bool:
+    if len(node.inputs) != 1 or not isinstance(node.inputs[0], Value):
+        return False
+    return node.inputs[0].size == node.output.size > 0 and node.inputs[0].dtype == node.output.dtype
+
+
+def _reshape(node: Node) -> Node:
+    params = {"new_sizes": node.output.shape, "dimensions": None, "sharding": None}
+    return of_primitive(lax.reshape_p, node.inputs, node.outputs, params, source=node.source)
+
+
+def _lighter(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:
+    pairs = list(zip(node.inputs, node.outputs, strict=True))
+    held = [(a, b) for a, b in pairs if not is_pairwise(a)]
+    copies = [
+        Node("copy", (a,), (b,), list, source=node.source) for a, b in pairs if is_pairwise(a)
+    ]
+    if not held:
+        return copies
+    inputs, outputs = zip(*held, strict=True)
+    barrier = of_primitive(
+        _jax.optimization_barrier_p, inputs, outputs, node.params, source=node.source
+    )
+    return [barrier, *copies]

@@ -1,0 +1,151 @@
+"""Which regions are tiled, in tiles of which size."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator_core.conductor.facts.axes import ROLES, Role
+from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.value import Atom, Value
+from orchestrator_core.conductor.tile.levels import levels_of
+from orchestrator_core.conductor.tile.passes import Pass, passes_of
+from orchestrator_core.conductor.tile.plans import Levels
+from orchestrator_core.conductor.tile.price import PassPrice, Prices
+from orchestrator_core.conductor.tile.region import Region, grown
+from orchestrator_core.conductor.tile.run import Runner
+from orchestrator_core.conductor.tile.settings import TileSettings
+
+SIZES = (32, 64, 128, 256, 512, 1024, 2048)
+"""Elements of a tile along each axis."""
+
+SEARCHED = 3
+"""How many of them, the largest that fit, are priced."""
+
+SLOWER = 1.3
+"""By which factor a form may be slower if it is smaller and memory is wanted."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A region, how it would be tiled, and what that is worth.
+
+    Attributes:
+        kept_bytes: of what it reads and accumulates. owned_bytes: of what it need not keep.
+        largest_bytes: of the largest of those. escaped_bytes: of what it must write as a whole.
+    """
+
+    region: Region
+    levels: Levels
+    passes: dict[int, Pass]
+    kept_bytes: int
+    owned_bytes: int
+    largest_bytes: int
+    escaped_bytes: int
+
+    @classmethod
+    def of(cls, region: Region, levels: Levels) -> Candidate:
+        passes = passes_of(region, levels)
+        leaves = {value for one in passes.values() for value in one.recipe.values}
+        made = [node.output for node in region.boundaries]
+        owned = region.owned
+        return cls(
+            region,
+            levels,
+            passes,
+            sum(each.nbytes for each in [*leaves.difference(region.stored), *made]),
+            sum(each.nbytes for each in owned),
+            max((each.nbytes for each in owned), default=0),
+            sum(each.nbytes for each in region.stored),
+        )
+
+    @property
+    def worth(self) -> float:
+        return (self.owned_bytes - 3 * self.escaped_bytes) / max(self.kept_bytes, 1)
+
+
+def pairs(value: Value, settings: TileSettings) -> Iterator[tuple[int, int]]:
+    """Its axes that may be tiled together."""
+    long = [k for k, size in enumerate(value.shape) if size >= settings.min_axis]
+    return itertools.combinations(long, 2)
+
+
+def is_pairwise(atom: Atom, settings: TileSettings) -> bool:
+    """Is it large, with two long axes?"""
+    if not isinstance(atom, Value) or atom.size < settings.min_elements:
+        return False
+    return any(True for _ in pairs(atom, settings))
+
+
+def best(flow: Dataflow, seed: Value, goal: Goal, settings: TileSettings) -> list[Candidate]:
+    """What a value could be tiled with, the best first."""
+    found = []
+    for axes in pairs(seed, settings):
+        region = grown(flow, seed, axes)
+        if region.boundaries:
+            found.append(Candidate.of(region, levels_of(region, goal.is_strict)))
+    return sorted(found, key=lambda each: -each.worth)
+
+
+def refusal(candidate: Candidate, settings: TileSettings) -> str:
+    """Why it is not worth while, whatever is wanted; empty if it may be."""
+    if candidate.escaped_bytes * 2 >= candidate.owned_bytes:
+        why = "; ".join(dict.fromkeys(candidate.region.escapes.values()))
+        return f"most of it is needed as a whole: {why}"
+    if not settings.always and candidate.largest_bytes <= candidate.kept_bytes:
+        return "what it reads and returns is as large as what it would not keep"
+    return ""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A candidate in tiles of a size.
+
+    Attributes:
+        passes: by level, what runs them. prices: and what they cost.
+    """
+
+    size: dict[Role, int]
+    passes: dict[int, Runner]
+    prices: dict[int, PassPrice]
+
+    @property
+    def seconds(self) -> float:
+        return sum(price.seconds for price in self.prices.values())
+
+    @property
+    def temp_bytes(self) -> int:
+        return max(price.work.temp_bytes for price in self.prices.values())
+
+
+def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Prices) -> Form:
+    """The fastest form; if memory is wanted, the smallest of those that are nearly as fast."""
+    forms = [_form(candidate, size, settings, prices) for size in _sizes(candidate, settings)]
+    fastest = min(form.seconds for form in forms)
+    if goal.objective == "memory":
+        near = [form for form in forms if form.seconds <= SLOWER * fastest]
+        return min(near, key=lambda form: form.temp_bytes)
+    return min(forms, key=lambda form: form.seconds)
+
+
+def _form(candidate: Candidate, size: int, settings: TileSettings, prices: Prices) -> Form:
+    length = candidate.region.length
+    sizes = {role: min(size, length[role]) for role in ROLES}
+    passes = {k: Runner(one, sizes, settings.skips) for k, one in candidate.passes.items()}
+    return Form(sizes, passes, {level: prices.of(runner) for level, runner in passes.items()})
+
+
+def _sizes(candidate: Candidate, settings: TileSettings) -> list[int]:
+    """Those whose tiles are not too large, or else the smallest."""
+    if settings.tile is not None:
+        return [settings.tile]
+    fit = [size for size in SIZES if _largest(candidate, size) <= settings.max_elements]
+    longest = max(candidate.region.length.values())
+    return [size for size in fit if size < 2 * longest][-SEARCHED:] or [SIZES[0]]
+
+
+def _largest(candidate: Candidate, size: int) -> int:
+    tile = {role: min(size, candidate.region.length[role]) for role in ROLES}
+    return max(one.largest(tile) for one in candidate.passes.values())

@@ -1,0 +1,45 @@
+"""What a rewritten graph gains, by the price of the whole graph: XLA fuses across what changes.
+
+So where XLA keeps nothing of a pairwise computation anyway, that is known.
+"""
+
+from __future__ import annotations
+
+from orchestrator_core.conductor.cost import price, seconds_of_work, this_device
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.site import Price
+from orchestrator_core.conductor.tile.choose import Form
+
+WORTH = 0.97
+"""The part of the seconds that a faster form must stay below."""
+
+
+def price_with(graph: Graph, form: Form) -> Price:
+    """Of a graph that has the passes of a form, which know their seconds better than the graph."""
+    found, device = price(graph), this_device()
+    guessed = sum(seconds_of_work(each.work, device) for each in form.prices.values())
+    return Price(found.seconds - guessed + form.seconds, found.temp_bytes)
+
+
+def of_site(was: Price, now: Price, form: Form) -> tuple[Price, Price]:
+    """The seconds of the passes, and of what stood there; bytes are those of the whole graph."""
+    rest = now.seconds - form.seconds
+    before = Price(was.seconds - rest, was.temp_bytes)
+    return before, Price(form.seconds, now.temp_bytes)
+
+
+def refusal_of(was: Price, now: Price, goal: Goal) -> str:
+    """Why the rewritten graph is not taken; empty if it is.
+
+    Args:
+        was, now: prices of the whole graph, or of the part that changes.
+    """
+    is_smaller = now.temp_bytes < was.temp_bytes
+    if goal.objective == "memory":
+        return "" if is_smaller else "XLA keeps no more of it than tiles would"
+    if goal.memory is not None and was.temp_bytes > goal.memory and is_smaller:
+        return ""
+    if now.seconds > WORTH * was.seconds:
+        return f"in tiles it would take {now.seconds:.2g} s, as it is {was.seconds:.2g} s"
+    return ""

@@ -1,0 +1,103 @@
+"""Passes: what one walk over all tiles accumulates, and from what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from orchestrator_core.conductor.facts.axes import ROLES, Role, Spec, axis_roles, roles
+from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Literal, Value
+from orchestrator_core.conductor.tile.accumulators import (
+    Accumulator,
+    Picked,
+    Reduced,
+    RunningMax,
+    Stored,
+    Summed,
+)
+from orchestrator_core.conductor.tile.plans import Levels, Plan
+from orchestrator_core.conductor.tile.recipe import Recipe, recipe_of
+from orchestrator_core.conductor.tile.region import Region
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Attributes:
+    shifts: running maxima, which are taken first in each tile. others: all other accumulators.
+    of: which accumulator has what a boundary is made from, or a stored value.
+    outer: the role of the outer loop, the inner one being the other.
+    """
+
+    flow: Dataflow
+    length: dict[Role, int]
+    shifts: tuple[RunningMax, ...]
+    others: tuple[Accumulator, ...]
+    of: dict[Node | Value, Accumulator]
+    outer: Role
+
+    @property
+    def accumulators(self) -> tuple[Accumulator, ...]:
+        return (*self.shifts, *self.others)
+
+    @property
+    def inner(self) -> Role:
+        return ROLES[1 - ROLES.index(self.outer)]
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        return recipe_of(self.flow, [each for a in self.accumulators for each in a.wanted])
+
+    def is_row(self, spec: Spec) -> bool:
+        """Is it finished when the inner loop is?"""
+        return roles(spec) == {self.outer}
+
+    def largest(self, tile: dict[Role, int]) -> int:
+        """Elements of the largest value of a tile."""
+        return max(math.prod(_sizes(step.spec, tile)) for step in self.recipe.steps)
+
+
+def _sizes(spec: Spec, tile: dict[Role, int]) -> list[int]:
+    return [size if role is None else tile[role] for axis in spec for size, role in axis]
+
+
+def passes_of(region: Region, levels: Levels) -> dict[int, Pass]:
+    """All passes, by level."""
+    return {level: _pass(region, levels, level) for level in levels.passes}
+
+
+def _pass(region: Region, levels: Levels, level: int) -> Pass:
+    plans = [p for p in levels.plans.values() if p.level == level and p.exchange is None]
+    of: dict[Node | Value, Accumulator] = {plan.node: _accumulator(plan) for plan in plans}
+    for value, at in levels.stores.items():
+        if at == level:
+            of[value] = Stored((value, region.specs[value]))
+    summed = [each for each in of.values() if isinstance(each, Summed)]
+    shifts = tuple(dict.fromkeys(each.shift for each in summed if each.shift is not None))
+    for plan in plans:
+        shared = next((shift for shift in shifts if _is_max_of(plan, shift)), None)
+        if shared is not None:
+            of[plan.node] = shared
+    others = tuple(each for each in of.values() if not isinstance(each, RunningMax))
+    rows = [sum(roles(a.spec) == {role} for a in (*shifts, *others)) for role in ROLES]
+    outer = ROLES[0] if rows[0] >= rows[1] else ROLES[1]
+    return Pass(region.flow, region.length, shifts, others, of, outer)
+
+
+def _accumulator(plan: Plan) -> Accumulator:
+    if plan.node.name == "gather":
+        return Picked(plan.boundary)
+    return Summed(plan) if plan.products else Reduced(plan.boundary)
+
+
+def _is_max_of(plan: Plan, shift: RunningMax) -> bool:
+    """Is the boundary the very maximum that the shift is?"""
+    given, (value, spec) = plan.node.inputs[0], shift.exponent
+    if plan.node.name != "reduce_max" or isinstance(given, Literal):
+        return False
+    axes = {k for k, axis in enumerate(spec) if shift.role in axis_roles(axis)}
+    return (given, plan.boundary.inputs[0]) == (value, spec) and axes == set(
+        plan.node.params["axes"]
+    )

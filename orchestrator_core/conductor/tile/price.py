@@ -1,0 +1,151 @@
+"""What a pass costs: the price of its tile program, which is traced, times the tiles that are done.
+
+Tiles that a mask makes from positions alone leaves out are counted by the same proofs as at run
+time, with numbers of usual size in the place of what is not known yet.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.cost import Work, peak, seconds, this_device, work_of
+from orchestrator_core.conductor.facts.axes import ROLES, Role, full_shape, tile_shape
+from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
+from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.ir.value import Literal, Value
+from orchestrator_core.conductor.tile.passes import Pass
+from orchestrator_core.conductor.tile.recipe import Key, Wanted
+from orchestrator_core.conductor.tile.run import Runner
+from orchestrator_core.conductor.tile.skip import Blocks, intervals
+
+USUAL = 100.0
+"""Elements of what is not known yet are thought to be between its inverse and this."""
+
+
+@dataclass(frozen=True)
+class PassPrice:
+    """Attributes:
+    seconds: of all tiles that are done. work: of them. tiles: how many there are.
+    skipped: how many of them may be left out.
+    """
+
+    seconds: float
+    work: Work
+    tiles: int
+    skipped: int
+
+
+class Prices:
+    """Of passes on this device. Passes that look the same cost the same, so of many layers only one
+    is traced."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, PassPrice] = {}
+
+    def of(self, runner: Runner) -> PassPrice:
+        key = looks(runner)
+        if key not in self._known:
+            self._known[key] = pass_price(runner)
+        return self._known[key]
+
+
+def looks(runner: Runner) -> tuple[object, ...]:
+    """What a pass does, apart from which values it does it to."""
+    one: Pass = runner.one
+    number: dict[object, int] = {key: k for k, key in enumerate(one.recipe.leaves)}
+    made: list[object] = [one.outer, runner.size["i"], runner.size["j"], runner.skips]
+    made += [*((v.shape, str(v.dtype), s) for v, s in one.recipe.leaves)]
+    for step in one.recipe.steps:
+        inputs = [str(w.value) if isinstance(w, Literal) else number[w] for w in step.inputs]
+        number[step.made] = len(number)
+        made.append((step.node.name, step.node.output.shape, step.spec, *inputs))
+    for each in one.accumulators:
+        wanted = [number[w] for w in each.wanted if not isinstance(w, Literal)]
+        made.append((type(each).__name__, each.spec, str(each.dtype), *wanted))
+    return tuple(made)
+
+
+def pass_price(runner: Runner) -> PassPrice:
+    """Of one pass on this device."""
+    device, graph = this_device(), tile_graph(runner)
+    count = {role: math.ceil(runner.one.length[role] / runner.size[role]) for role in ROLES}
+    tiles = count["i"] * count["j"]
+    skipped = skipped_tiles(runner, count)
+    work = work_of(graph, device.platform)
+    once = seconds(graph, device) + device.step_s
+    rows = count[runner.one.outer] * device.step_s
+    done = work.times(tiles - skipped)
+    inside = peak(graph, device.platform)
+    whole = Work(
+        done.flops,
+        done.transcendentals,
+        _distant_bytes(runner, graph, count, work),
+        inside,
+        done.dot_flops,
+        done.kernels,
+    )
+    return PassPrice(once * (tiles - skipped) + rows, whole, tiles, skipped)
+
+
+def _distant_bytes(runner: Runner, graph: Graph, count: dict[Role, int], work: Work) -> float:
+    """Of what moves from and to main memory: all, or leaves alone if the rest stays in a cache."""
+    tiles = count["i"] * count["j"]
+    if work.nbytes > this_device().cache_bytes:
+        return work.nbytes * tiles
+    return float(sum(value.nbytes for value in runner.one.recipe.values) * count[runner.one.outer])
+
+
+def tile_graph(runner: Runner) -> Graph:
+    """What is done at one place, as a graph."""
+    one, sizes = runner.one, runner.size
+    values = [_jax.ShapedArray(v.shape, v.dtype) for v in one.recipe.values]
+    now = [
+        _jax.ShapedArray(
+            tile_shape(a.spec, sizes) if one.is_row(a.spec) else full_shape(a.spec), a.dtype
+        )
+        for a in one.accumulators
+    ]
+    at = _jax.ShapedArray((), np.dtype(np.int32))
+
+    def program(*arrays: Any) -> list[Any]:
+        given, state = arrays[: len(values)], arrays[len(values) : -2]
+        return list(runner.one_tile(given, state, *arrays[-2:]))
+
+    return read(_jax.trace(program, [*values, *now, at, at]))
+
+
+def skipped_tiles(runner: Runner, count: dict[Role, int]) -> int:
+    """How many tiles are proven to change nothing by positions alone."""
+    one = runner.one
+    if not runner.is_skipping:
+        return 0
+    blocks = Blocks(dict.fromkeys(ROLES, 0), count, runner.size)
+    leaves = {key: _usual(key) for key in one.recipe.leaves}
+    known = intervals(one.recipe, blocks, one.outer, leaves)
+
+    def interval(wanted: Wanted) -> Interval:
+        return _of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
+
+    gone = np.ones((count[one.outer], count[one.inner]), bool)
+    for each in one.accumulators:
+        gone = gone & (each.need(interval) < -USUAL)
+    return int(gone.sum())
+
+
+def _of_literal(literal: Literal) -> Interval:
+    return exactly(literal.value)
+
+
+def _usual(key: Key) -> Interval:
+    value: Value = key[0]
+    if not is_real(value.dtype):
+        return UNKNOWN
+    low, high = (0.0, 1.0) if value.dtype == np.bool_ else (1 / USUAL, USUAL)
+    return Interval(np.asarray(low), np.asarray(high), np.bool_(True))

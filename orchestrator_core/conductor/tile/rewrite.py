@@ -1,0 +1,217 @@
+"""The rewrite ``tiling``: pairwise regions of a graph become passes over tiles."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.cost import Work, price
+from orchestrator_core.conductor.facts.axes import full_shape
+from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.rewriting import in_bodies
+from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
+from orchestrator_core.conductor.tile.accumulators import Accumulator
+from orchestrator_core.conductor.tile.canonical import canonical
+from orchestrator_core.conductor.tile.choose import (
+    Candidate,
+    Form,
+    best,
+    form_of,
+    is_pairwise,
+    refusal,
+)
+from orchestrator_core.conductor.tile.finish import Finish, shift_of
+from orchestrator_core.conductor.tile.gain import of_site, price_with, refusal_of
+from orchestrator_core.conductor.tile.passes import Pass
+from orchestrator_core.conductor.tile.plans import Plan
+from orchestrator_core.conductor.tile.price import PassPrice, Prices, looks
+from orchestrator_core.conductor.tile.run import Runner
+from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
+
+NAME = "tiling"
+
+
+def tile(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """All regions that are worth it, in the graph and in the bodies of its loops."""
+    settings = settings_for(goal)
+    return in_bodies(functools.partial(tiled, settings=settings), graph, goal)
+
+
+def tiled(graph: Graph, goal: Goal, settings: TileSettings) -> tuple[Graph, list[Site]]:
+    """All regions of one graph that are worth it."""
+    rewriter = _Rewriter(graph, goal, settings)
+    for seed in rewriter.seeds():
+        rewriter.try_at(seed)
+    changed = any(site.is_changed for site in rewriter.sites)
+    return rewriter.graph if changed else graph, rewriter.sites
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """The price of a site as it is and in tiles, and why it stays; empty if it does not."""
+
+    was: Price | None
+    now: Price | None
+    why: str
+
+
+class _Rewriter:
+    def __init__(self, graph: Graph, goal: Goal, settings: TileSettings) -> None:
+        self.goal, self.settings = goal, settings
+        self.graph = canonical(graph, functools.partial(is_pairwise, settings=settings))
+        self.flow = Dataflow(self.graph)
+        self.prices = Prices()
+        self.verdicts: dict[object, _Verdict] = {}
+        self.sites: list[Site] = []
+        self.seen: set[Value] = set()
+
+    def seeds(self) -> list[Value]:
+        """Values that are large and pairwise, the largest first."""
+        made = [value for node in self.graph.nodes for value in node.outputs]
+        large = [v for v in made if is_pairwise(v, self.settings) and not self.flow.is_cheap(v)]
+        return sorted(large, key=lambda value: -value.size)
+
+    def try_at(self, seed: Value) -> None:
+        if seed in self.seen or self.flow.node_of(seed) is None:
+            return
+        self.seen.add(seed)
+        try:
+            candidates = best(self.flow, seed, self.goal, self.settings)
+            for candidate in candidates:
+                self.seen.update(candidate.region.owned)
+            if candidates:
+                self.sites.append(self._tried(candidates[0]))
+        except Exception as error:  # this site stays as it is
+            self.sites.append(_left(self.flow, seed, f"{type(error).__name__}: {error}"))
+
+    def _tried(self, candidate: Candidate) -> Site:
+        seed = candidate.region.seed
+        known = self.goal.decided(NAME, *_found(seed, self.flow))
+        if known is not None and not known.is_changed:
+            return known
+        why = refusal(candidate, self.settings)
+        if why:
+            return _left(self.flow, seed, why)
+        form = form_of(candidate, self.goal, _pinned(self.settings, known), self.prices)
+        after = self._with(candidate, form)
+        verdict = self._verdict(form, after) if known is None else _decided(known)
+        if not verdict.why:
+            self.graph, self.flow = after, Dataflow(after)
+        return _site(candidate, form, verdict)
+
+    def _verdict(self, form: Form, after: Graph) -> _Verdict:
+        """What the change gains. Of forms that look the same, as those of many layers, only the
+        first is priced."""
+        key = tuple(looks(runner) for runner in form.passes.values())
+        if key not in self.verdicts:
+            was, now = price(self.graph), price_with(after, form)
+            ours = of_site(was, now, form)
+            why = "" if self.settings.always else refusal_of(*ours, self.goal)
+            self.verdicts[key] = _Verdict(*ours, why)
+        return self.verdicts[key]
+
+    def _with(self, candidate: Candidate, form: Form) -> Graph:
+        passes = {
+            level: _pass_node(runner, form.prices[level]) for level, runner in form.passes.items()
+        }
+        nodes = [*passes.values(), *_finish_nodes(candidate, passes)]
+        replaced = {value for node in nodes for value in node.outputs}
+        kept = [node for node in self.graph.nodes if replaced.isdisjoint(node.outputs)]
+        return self.graph.with_nodes([*kept, *nodes])
+
+
+def _pinned(settings: TileSettings, known: Site | None) -> TileSettings:
+    """With the tile of a pinned plan."""
+    sizes = known.settings.values() if known is not None else ()
+    return dataclasses.replace(settings, tile=max(map(int, sizes))) if sizes else settings
+
+
+def _decided(known: Site) -> _Verdict:
+    return _Verdict(known.before, known.after, "")
+
+
+def _pass_node(runner: Runner, price: PassPrice) -> Node:
+    outputs = tuple(
+        Value(_jax.ShapedArray(full_shape(a.spec), a.dtype)) for a in runner.accumulators
+    )
+    params = {"runner": runner, "work": price.work}
+    return Node("tiled_pass", runner.one.recipe.values, outputs, runner, params)
+
+
+def _finish_nodes(candidate: Candidate, passes: dict[int, Node]) -> list[Node]:
+    region, plans = candidate.region, candidate.levels.plans
+    where = {level: _Where(one, passes[level]) for level, one in candidate.passes.items()}
+    made = []
+    for plan in plans.values():
+        source = plans[plan.exchange.source] if plan.exchange is not None else plan
+        finish = Finish.of(region.flow, plan, region.length)
+        made.append(_finish_node(finish, source, where[plan.level]))
+    for value, level in candidate.levels.stores.items():
+        stored = where[level].value(value)
+        made.append(Node("tiled_store", (stored,), (value,), list))
+    return made
+
+
+class _Where:
+    """Which outputs of a pass hold what."""
+
+    def __init__(self, one: Pass, node: Node) -> None:
+        self._of = dict(zip(one.accumulators, node.outputs, strict=True))
+        self._one = one
+
+    def value(self, key: Node | Value) -> Value:
+        return self._of[self._one.of[key]]
+
+    def held(self, accumulator: Accumulator) -> Value:
+        return self._of[accumulator]
+
+
+def _finish_node(finish: Finish, source: Plan, where: _Where) -> Node:
+    shift = shift_of(source)
+    shifts = (where.held(shift),) if shift is not None else ()
+    extra = finish.extra
+
+    def apply(arrays: Sequence[Any]) -> list[Any]:
+        rest = dict(zip(extra, arrays[1 + len(shifts) :], strict=True))
+        return [finish(arrays[0], arrays[1] if shifts else None, rest)]
+
+    inputs = (where.value(source.node), *shifts, *extra)
+    node = finish.plan.node
+    size, moved = node.output.size, sum(each.nbytes for each in (*inputs, node.output))
+    work = Work(flops=4.0 * size, nbytes=float(moved), kernels=1.0)
+    return Node("tiled_sum", inputs, node.outputs, apply, {"work": work}, source=node.source)
+
+
+def _found(seed: Value, flow: Dataflow) -> tuple[str, str]:
+    node = flow.node_of(seed)
+    shape = " x ".join(map(str, seed.shape))
+    return (node.source if node else "", f"pairwise computation of {shape}")
+
+
+def _left(flow: Dataflow, seed: Value, why: str) -> Site:
+    return Site(NAME, *_found(seed, flow), AS_IT_IS, why)
+
+
+def _site(candidate: Candidate, form: Form, verdict: _Verdict) -> Site:
+    source, found = _found(candidate.region.seed, candidate.region.flow)
+    saved = len(candidate.region.owned) - len(candidate.region.stored)
+    reason = verdict.why or f"{saved} values of that size are not kept"
+    chosen = AS_IT_IS if verdict.why else _words(form)
+    return Site(NAME, source, found, chosen, reason, verdict.was, verdict.now, dict(form.size))
+
+
+def _words(form: Form) -> str:
+    """Such as: 2 passes of 512 x 512 tiles, 28 of 64 tiles may be skipped."""
+    count, size = len(form.passes), form.size
+    tiles = sum(price.tiles for price in form.prices.values())
+    skipped = sum(price.skipped for price in form.prices.values())
+    said = f"{count} pass{'es' if count > 1 else ''} of {size['i']} x {size['j']} tiles"
+    return f"{said}, {skipped} of {tiles} tiles may be skipped" if skipped else said

@@ -1,0 +1,131 @@
+"""What is known of a function at the shapes and types of one call."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.conducted_call import call
+from orchestrator_core.conductor.donation import opened
+from orchestrator_core.conductor.given import Given
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.planning.planner import Planner
+from orchestrator_core.conductor.program import Program
+from orchestrator_core.conductor.returned import Returned
+
+tracing_for: contextvars.ContextVar[Goal | None] = contextvars.ContextVar(
+    "conductor_traces_for", default=None
+)
+"""The goal of the conducted function that is being traced now: those inside it are part of it."""
+
+
+class Traced:
+    """A function of these shapes and types.
+
+    Attributes:
+        program: None if JAX cannot trace it. reason: why the function runs as it was; empty if it
+            is conducted.
+        captured: tracers of an outer trace that the function has closed over.
+        gives_away: are arguments donated?
+    """
+
+    def __init__(
+        self,
+        program: Program | None,
+        reason: str,
+        returned: Returned | None = None,
+        captured: tuple[Any, ...] = (),
+        donated: tuple[bool, ...] = (),
+    ) -> None:
+        self.program, self.reason = program, reason
+        self.captured, self._returned = captured, returned
+        self.gives_away = any(donated)
+        if program is not None:
+            given_away = [k + len(captured) for k, is_one in enumerate(donated) if is_one]
+            self._jit = functools.partial(jax.jit, donate_argnums=given_away)
+            self._run = self._jit(functools.partial(_run, program))
+            self._is_checked = program.goal.check == "none"
+
+    @property
+    def is_of_this_trace(self) -> bool:
+        """Is it good for nothing but the trace that goes on outside?"""
+        return bool(self.captured)
+
+    @property
+    def is_plain(self) -> bool:
+        """Is it a function of arrays alone, and is there nothing to be done but to run it?"""
+        return (
+            self.program is not None
+            and self.program.goal.check == "none"
+            and not self.gives_away
+            and not self.captured
+            and self._returned is not None
+            and all(self._returned.is_array)
+        )
+
+    def __call__(self, arrays: list[Any]) -> Any:
+        if not self._is_checked:
+            self._check([*self.captured, *arrays])
+        assert self._returned is not None
+        return self._returned(self._run(*self.captured, *arrays))
+
+    def _check(self, arrays: list[Any]) -> None:
+        """On the first call that JAX does not trace; what was compiled before is compiled anew if
+        anything is put back."""
+        assert self.program is not None
+        if self.program.check(arrays):
+            self._run = self._jit(functools.partial(_run, self.program))
+        self._is_checked = not any(isinstance(each, _jax.Tracer) for each in arrays)
+
+    def lower(self, arrays: list[Any]) -> Any:
+        """As ``jax.jit(f).lower``."""
+        return self._run.lower(*self.captured, *arrays)
+
+
+def trace(function: Callable[..., Any], given: Given, goal: Goal, planner: Planner) -> Traced:
+    """Traces a function for these arguments. Whatever JAX says of one that it cannot trace becomes
+    the reason why it runs as it was."""
+    found: list[Returned] = []
+
+    def flat(*arrays: Any) -> list[Any]:
+        args, kwargs = given.arguments(arrays)
+        returned, made = Returned.of(function(*args, **kwargs))
+        found.append(returned)
+        return made
+
+    token = tracing_for.set(goal)
+    try:
+        jaxpr = _jax.trace(flat, given.avals)
+    except Exception as error:  # whatever it is, the original will say it better
+        return Traced(None, f"JAX cannot trace it: {_said(error)}")
+    finally:
+        tracing_for.reset(token)
+    if jaxpr.effects:
+        return Traced(None, _effects(jaxpr))
+    if not any(found[-1].is_array):
+        return Traced(None, "it returns no arrays")
+    jaxpr, captured = _jax.with_tracers_as_inputs(jaxpr)
+    jaxpr, donated = opened(jaxpr)
+    return Traced(Program(jaxpr, goal, planner), "", found[-1], tuple(captured), donated)
+
+
+def _run(program: Program, *arrays: Any) -> list[Any]:
+    return call(program, arrays)
+
+
+def _effects(jaxpr: Any) -> str:
+    names = sorted({type(each).__name__ for each in jaxpr.effects})
+    if names == ["NamedAxisEffect"]:
+        return "it names an axis that is mapped outside of it, as collectives do"
+    return f"it has side effects ({', '.join(names)})"
+
+
+def _said(error: Exception) -> str:
+    """The first sentence of what JAX says, which may go on for pages."""
+    text = str(error).strip().split("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,12 @@
+"""The cases of the table, a file for each family."""
+
+from __future__ import annotations
+
+from tests.benchmarks.conductor.case import Case
+from tests.benchmarks.conductor.cases.attention import ATTENTION
+from tests.benchmarks.conductor.cases.losses import LOSSES
+from tests.benchmarks.conductor.cases.pairs import PAIRS
+from tests.benchmarks.conductor.cases.recurrences import RECURRENCES
+from tests.benchmarks.conductor.cases.transformers import TRANSFORMERS
+
+CASES: tuple[Case, ...] = (*ATTENTION, *TRANSFORMERS, *PAIRS, *LOSSES, *RECURRENCES)

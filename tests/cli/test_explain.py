@@ -1,0 +1,81 @@
+"""`orchestrator explain`: what the conductor finds in somebody's function."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Invoke
+
+MODULE = """
+import jax
+import jax.numpy as jnp
+
+print("hello from the module")
+
+def double(x, how="twice"):
+    return 2 * x
+
+def branches(x):
+    return x if x.sum() > 0 else -x
+
+branches.example_args = (jax.ShapeDtypeStruct((3,), "float32"),)
+
+def make():
+    return double, (jnp.ones(3),)
+
+number = 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ORCHESTRATOR_PLAN_CACHE", "off")
+    file = tmp_path / "somebodys_model.py"
+    file.write_text(MODULE, encoding="utf-8")
+    return str(file)
+
+
+def test_a_function_with_arguments_that_are_described(invoke: Invoke, module: str) -> None:
+    done = invoke("explain", f"{module}:double", "--arg", "f32[4,8]", "--arg", "how=true")
+    assert done.code == 0
+    assert done.out.startswith("double   (")
+    assert "nothing was found" in done.out
+    assert "hello" not in done.out
+
+
+def test_examples_of_its_own_and_a_reason(invoke: Invoke, module: str) -> None:
+    done = invoke("explain", f"{module}:branches")
+    assert done.code == 0
+    assert "it runs as it was: JAX cannot trace it" in done.out
+
+
+def test_a_factory_and_json(invoke: Invoke, module: str) -> None:
+    done = invoke("explain", f"{module}:make", "--grad", "--objective", "memory", "--json")
+    plain: dict[str, Any] = json.loads(done.out)
+    assert plain["function"] == "double, its gradient"
+    assert plain["goal"]["objective"] == "memory"
+    assert plain["reason"] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["double"], "expected MODULE:FUNCTION or FILE.py:FUNCTION"),
+        (["{}:double"], "--arg SPEC"),
+        (["{}:triple"], "it has double, branches, make"),
+        (["{}:number"], "is no function but a int"),
+        (["{}:double", "--arg", "f31[2]"], "expected a type and shape"),
+        (["{}:double", "--arg", "f32[2]", "--deny", "tilling"], "possible: algebra"),
+        (["no_such_module_here:f"], "there is no module"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_can(
+    invoke: Invoke, module: str, words: list[str], told: str
+) -> None:
+    done = invoke("explain", *(word.format(module) for word in words))
+    assert done.code == 1
+    assert told in done.err

@@ -1,0 +1,206 @@
+"""Work and peak memory are those of the program that XLA compiles, on a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from orchestrator_core.conductor.cost import loops as cost_loops
+from orchestrator_core.conductor.cost import peak, work_of
+from orchestrator_core.conductor.ir.read import read
+
+Model = tuple[Callable[..., Any], list[Any]]
+
+
+def f32(*shape: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, "float32")
+
+
+def mlp_loss(x: Any, y: Any, weights: Any) -> Any:
+    for w, b in weights:
+        x = jnp.tanh(x @ w + b)
+    return ((x - y) ** 2).mean()
+
+
+WEIGHTS = [(f32(128, 256), f32(256)), (f32(256, 256), f32(256)), (f32(256, 64), f32(64))]
+
+
+def mlp() -> Model:
+    return lambda *args: jax.value_and_grad(mlp_loss, 2)(*args), [
+        f32(192, 128),
+        f32(192, 64),
+        WEIGHTS,
+    ]
+
+
+def adam() -> Model:
+    def step(x: Any, y: Any, weights: Any, m: Any, v: Any) -> Any:
+        gradient = jax.grad(mlp_loss, 2)(x, y, weights)
+        m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, gradient)
+        v = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, v, gradient)
+        new = jax.tree.map(lambda w, m, v: w - 1e-3 * m / (jnp.sqrt(v) + 1e-8), weights, m, v)
+        return new, m, v
+
+    return step, [f32(192, 128), f32(192, 64), WEIGHTS, WEIGHTS, WEIGHTS]
+
+
+def attention(q: Any, k: Any, v: Any, *, is_masked: bool) -> Any:
+    scores = jnp.einsum("hqd,hkd->hqk", q, k) / 8
+    if is_masked:
+        mask = jnp.tril(jnp.ones(scores.shape[1:], bool))
+        scores = jnp.where(mask, scores, -1e9)
+    return jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(scores, -1), v)
+
+
+def causal_attention() -> Model:
+    def loss(*args: Any) -> Any:
+        return (attention(*args, is_masked=True) ** 2).sum()
+
+    return jax.value_and_grad(loss, (0, 1, 2)), [f32(2, 256, 64)] * 3
+
+
+def plain_attention() -> Model:
+    """So many rows that YNNPACK computes it as one."""
+    return lambda *args: attention(*args, is_masked=False), [f32(2, 2048, 16)] * 3
+
+
+def norm(x: Any, scale: Any) -> Any:
+    x = x - x.mean(-1, keepdims=True)
+    return x * jax.lax.rsqrt((x**2).mean(-1, keepdims=True) + 1e-5) * scale
+
+
+def block(x: Any, p: Any) -> Any:
+    batch, length, width = x.shape
+    q, k, v = jnp.split(norm(x, p["g1"]) @ p["qkv"], 3, -1)
+    heads = [t.reshape(batch, length, 2, width // 2).transpose(0, 2, 1, 3) for t in (q, k, v)]
+    mixed = jax.vmap(lambda *args: attention(*args, is_masked=True))(*heads)
+    x = x + mixed.transpose(0, 2, 1, 3).reshape(x.shape) @ p["o"]
+    return perceptron(x, p)
+
+
+def perceptron(x: Any, p: Any) -> Any:
+    return x + jax.nn.gelu(norm(x, p["g2"]) @ p["up"]) @ p["down"]
+
+
+def block_weights(*lead: int) -> dict[str, Any]:
+    shapes = {"g1": (64,), "qkv": (64, 192), "o": (64, 64), "g2": (64,)}
+    shapes |= {"up": (64, 256), "down": (256, 64)}
+    return {name: f32(*lead, *shape) for name, shape in shapes.items()}
+
+
+def transformer() -> Model:
+    def loss(x: Any, layers: Any) -> Any:
+        for p in layers:
+            x = block(x, p)
+        return (x**2).mean()
+
+    return jax.value_and_grad(loss, 1), [f32(2, 128, 64), [block_weights()]]
+
+
+def scanned_layers() -> Model:
+    def loss(x: Any, layers: Any) -> Any:
+        return (jax.lax.scan(lambda x, p: (perceptron(x, p), None), x, layers)[0] ** 2).mean()
+
+    return jax.value_and_grad(loss, 1), [f32(2, 128, 64), block_weights(3)]
+
+
+def convnet() -> Model:
+    def function(x: Any, first: Any, second: Any) -> Any:
+        for w in (first, second):
+            x = jax.nn.relu(
+                jax.lax.conv_general_dilated(
+                    x, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+                )
+            )
+        return x
+
+    return jax.grad(lambda *args: (function(*args) ** 2).sum(), (1, 2)), [
+        f32(4, 32, 32, 3),
+        f32(3, 3, 3, 16),
+        f32(3, 3, 16, 32),
+    ]
+
+
+def recurrent() -> Model:
+    def loss(x: Any, h: Any, w: Any, u: Any) -> Any:
+        def body(h: Any, x: Any) -> Any:
+            h = jnp.tanh(x @ w + h @ u)
+            return h, h
+
+        return (jax.lax.scan(body, h, x)[1] ** 2).sum()
+
+    return jax.grad(loss, (2, 3)), [f32(96, 64, 128), f32(64, 128), f32(128, 128), f32(128, 128)]
+
+
+def chunks() -> Model:
+    def function(q: Any, k: Any, v: Any) -> Any:
+        def one(part: Any) -> Any:
+            scores = part @ k.T / 8
+            return jax.nn.softmax(jnp.where(scores > 0, scores, -1e9)) @ v
+
+        return jax.lax.map(one, q.reshape(4, -1, 32)).reshape(q.shape)
+
+    return function, [f32(1024, 32)] * 3
+
+
+def newton() -> Model:
+    def function(a: Any) -> Any:
+        def body(state: Any) -> Any:
+            x, count = state
+            return 1.5 * x - 0.5 * x @ x @ x, count + 1
+
+        start = a / jnp.linalg.norm(a)
+        return jax.lax.while_loop(lambda state: state[1] < 10, body, (start, 0))[0]
+
+    return function, [f32(192, 192)]
+
+
+def checkpointed() -> Model:
+    def loss(x: Any, weights: Any) -> Any:
+        for w in weights:
+            x = jax.checkpoint(lambda x, w: jnp.tanh(x @ w))(x, w)
+        return (x**2).sum()
+
+    return jax.grad(loss, 1), [f32(256, 128), [f32(128, 128)] * 3]
+
+
+MODELS = [
+    mlp,
+    adam,
+    causal_attention,
+    plain_attention,
+    transformer,
+    scanned_layers,
+    convnet,
+    recurrent,
+    chunks,
+    newton,
+    checkpointed,
+]
+
+STACKING = (scanned_layers, recurrent)
+"""XLA counts all of an array that a loop stacks into, in each step; we what a step writes."""
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_work_and_memory_are_those_of_the_compiled_program(
+    model: Callable[[], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, args = model()
+    compiled = jax.jit(function).lower(*args).compile()
+    leaves, tree = jax.tree.flatten(args)
+    graph = read(
+        jax.make_jaxpr(lambda *x: jax.tree.leaves(function(*jax.tree.unflatten(tree, x))))(*leaves)
+    )
+    # Of a loop XLA's analysis counts one step.
+    monkeypatch.setattr(cost_loops, "trips", lambda _: 1)
+    work, said = work_of(graph, "cpu"), compiled.cost_analysis()
+    assert work.flops == pytest.approx(said["flops"], rel=0.1)
+    if model not in STACKING:
+        assert work.nbytes == pytest.approx(said["bytes accessed"], rel=0.1)
+    temporary = compiled.memory_analysis().temp_size_in_bytes
+    assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.15, abs=8192)

@@ -1,0 +1,90 @@
+"""Devices are known, stored, and fallen back to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+import pytest
+
+from orchestrator_core.conductor.cost import (
+    Device,
+    calibrate,
+    current_device,
+    device_store,
+    this_device,
+)
+from orchestrator_core.conductor.cost.known_devices import known_device
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("ORCHESTRATOR_CACHE", str(tmp_path))
+    current_device.forget()
+    yield tmp_path
+    current_device.forget()
+
+
+def test_a_published_device_is_known_by_a_word_of_its_name() -> None:
+    device = known_device("NVIDIA H100 80GB HBM3", "gpu")
+    assert (device.kind, device.origin) == ("NVIDIA H100 80GB HBM3", "published")
+    assert device.bandwidth == 3.35e12
+    assert known_device("NVIDIA A100-SXM4-80GB", "gpu").dot_rate("bfloat16") == 312e12
+
+
+@pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
+def test_any_other_device_is_assumed(platform: str) -> None:
+    device = known_device("nobody knows it", platform)
+    assert (device.platform, device.origin) == (platform, "assumed")
+    assert device.dot_rate("float32") > 0
+
+
+def test_a_type_without_a_rate_has_that_of_its_size() -> None:
+    device = known_device("NVIDIA H200", "gpu")
+    assert device.dot_rate("int8") == 4 * device.dot_rate("float32")
+    assert device.dot_rate(None) == device.dot_rate("float32")
+
+
+def test_a_stored_device_comes_back(cache: Path) -> None:
+    device = known_device("NVIDIA H200", "gpu")
+    assert device_store.stored(device.kind) is None
+    device_store.store(device)
+    assert device_store.stored(device.kind) == device
+    assert list(cache.rglob("*.json"))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": 1}'])
+def test_a_broken_file_is_as_good_as_none(cache: Path, text: str) -> None:
+    device = known_device("NVIDIA H200", "gpu")
+    device_store.store(device)
+    (file,) = cache.rglob("*.json")
+    file.write_text(text)
+    assert device_store.stored(device.kind) is None
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("ORCHESTRATOR_CACHE", str(file))
+    device_store.store(known_device("cpu", "cpu"))
+    assert device_store.stored("cpu") is None
+
+
+def test_a_device_is_measured_once_and_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "RUN_S", 0.0)
+    found: list[Device] = []
+
+    def while_traced(x: jax.Array) -> jax.Array:
+        found.append(calibrate.calibrate())
+        return x
+
+    jax.make_jaxpr(while_traced)(1.0)
+    assert found[0].origin == "measured"
+    assert all(rate > 0 for _, rate in found[0].dot_rates)
+    assert this_device() == found[0]
+
+    monkeypatch.setattr(calibrate, "_measured", lambda _: pytest.fail("measured again"))
+    assert calibrate.calibrate() == found[0]

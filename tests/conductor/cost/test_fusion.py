@@ -1,0 +1,71 @@
+"""Kernels are what XLA makes of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from orchestrator_core.conductor.cost.fusion import groups
+from orchestrator_core.conductor.ir.read import read
+
+
+def kernels(function: Any, *shapes: tuple[int, ...], platform: str = "cpu") -> list[str]:
+    """The names of the nodes of each kernel, the last first."""
+    graph = read(jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct(s, "float32") for s in shapes]))
+    return [" ".join(node.name for node in group.nodes) for group in groups(graph, platform)]
+
+
+def softmax(x: Any) -> Any:
+    e = jnp.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def test_a_chain_of_loops_is_one_kernel() -> None:
+    assert kernels(lambda x: jnp.sin(x * 2) + 1, (8,)) == ["add sin mul"]
+
+
+def test_what_is_computed_twice_is_computed_once() -> None:
+    assert kernels(lambda x: (x @ x) + (x @ x), (16, 16)) == ["dot_general", "add"]
+
+
+def test_an_expensive_value_for_two_kernels_is_kept_and_a_cheap_one_is_not() -> None:
+    def function(make: Any) -> Any:
+        return lambda x, w: (make(x).sum(1), make(x)[:, None] * w)
+
+    shapes = (8, 16), (8, 4, 16)
+    assert len(kernels(function(jnp.exp), *shapes)) == 3
+    assert len(kernels(function(lambda x: 2 * x), *shapes)) == 2
+
+
+def test_plain_attention_with_many_rows_is_one_kernel_on_a_cpu_and_a_mask_ends_it() -> None:
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        return softmax(q @ k.T) @ v
+
+    def masked(q: Any, k: Any, v: Any) -> Any:
+        scores = q @ k.T
+        return softmax(jnp.where(scores > 0, scores, -1.0)) @ v
+
+    many, few = [(4096, 16)] * 3, [(1024, 16)] * 3
+    assert len(kernels(attention, *many)) == 1
+    assert len(kernels(attention, *few)) > 1
+    assert len(kernels(masked, *many)) == 3
+    assert len(kernels(attention, *many, platform="gpu")) > 1
+
+
+def test_a_transposed_product_is_a_product_of_transposes() -> None:
+    assert kernels(lambda x, y: (x.T @ y).T, (8, 16), (8, 4)) == ["dot_general"]
+
+
+def test_operands_with_mixed_axes_are_copied_first() -> None:
+    def heads(q: Any, k: Any) -> Any:
+        return jnp.einsum("bqhd,bkhd->bhqk", q, k)
+
+    assert kernels(heads, (2, 8, 3, 4), (2, 8, 3, 4)) == ["transpose", "transpose", "dot_general"]
+
+
+def test_a_slice_is_read_and_not_the_whole() -> None:
+    graph = read(jax.make_jaxpr(lambda x: jnp.sin(x[:2]))(jnp.ones((100, 3))))
+    (group,) = groups(graph, "cpu")
+    assert sum(group.reads.values()) == 2 * 3 * 4

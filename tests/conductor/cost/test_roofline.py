@@ -1,0 +1,129 @@
+"""Prices order programs as a device would."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from orchestrator_core.conductor.cost import Device, Work, on_device, price, this_device
+from orchestrator_core.conductor.cost.known_devices import known_device
+from orchestrator_core.conductor.cost.roofline import seconds_of_work
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.site import Price
+
+CPU = Device(
+    kind="a test's",
+    platform="cpu",
+    dot_rates=(("float32", 80e9), ("bfloat16", 40e9)),
+    loop_rate=30e9,
+    call_rate=2e9,
+    bandwidth=10e9,
+    cache_bandwidth=100e9,
+    cache_bytes=2_000_000,
+    kernel_s=4e-7,
+    step_s=1e-7,
+    half_side=8.0,
+    fresh_rate=1e9,
+)
+H200 = known_device("NVIDIA H200", "gpu")
+
+
+def priced(function: Any, *shapes: tuple[int, ...], device: Device = CPU) -> Price:
+    args = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    return price(read(jax.make_jaxpr(function)(*args)), device)
+
+
+def product(x: Any, y: Any) -> Any:
+    return x @ y
+
+
+def causal(q: Any, k: Any, v: Any, first: Any = 0) -> Any:
+    rows = first + jnp.arange(q.shape[0])
+    scores = jnp.where(rows[:, None] >= jnp.arange(k.shape[0]), q @ k.T, -1e9)
+    return jax.nn.softmax(scores) @ v
+
+
+def in_chunks(size: int) -> Any:
+    def function(q: Any, k: Any, v: Any) -> Any:
+        parts = q.reshape(-1, size, q.shape[1])
+        starts = jnp.arange(parts.shape[0]) * size
+        return lax.map(lambda part: causal(part[0], k, v, part[1]), (parts, starts))
+
+    return function
+
+
+@pytest.mark.parametrize("device", [CPU, H200], ids=["cpu", "h200"])
+def test_products_of_the_same_work_are_faster_the_squarer_they_are(device: Device) -> None:
+    square = priced(product, (512, 512), (512, 512), device=device)
+    flat = priced(product, (65536, 8), (8, 256), device=device)
+    thin = priced(product, (4, 65536), (65536, 512), device=device)
+    assert square.seconds < flat.seconds
+    assert square.seconds < thin.seconds
+
+
+@pytest.mark.parametrize("device", [CPU, H200], ids=["cpu", "h200"])
+def test_twice_the_work_of_a_large_product_takes_about_twice_as_long(device: Device) -> None:
+    one = priced(product, (2048, 2048), (2048, 2048), device=device)
+    two = priced(product, (4096, 2048), (2048, 2048), device=device)
+    assert two.seconds / one.seconds == pytest.approx(2, rel=0.15)
+
+
+def test_rows_in_chunks_are_faster_and_smaller_than_all_scores_at_once_on_a_cpu() -> None:
+    shapes = [(4096, 64)] * 3
+    naive, chunked = priced(causal, *shapes), priced(in_chunks(256), *shapes)
+    assert chunked.seconds < naive.seconds
+    assert 4 * chunked.temp_bytes < naive.temp_bytes
+
+
+def test_small_scores_are_not_worth_chunks() -> None:
+    shapes = [(128, 16)] * 3
+    assert priced(causal, *shapes).seconds < priced(in_chunks(16), *shapes).seconds
+
+
+def test_a_loop_is_faster_than_a_parallel_scan_on_a_cpu_and_slower_on_a_gpu() -> None:
+    def looped(a: Any, b: Any) -> Any:
+        def body(h: Any, ab: Any) -> Any:
+            h = ab[0] * h + ab[1]
+            return h, h
+
+        return lax.scan(body, jnp.zeros(a.shape[1]), (a, b))[1]
+
+    def parallel(a: Any, b: Any) -> Any:
+        return lax.associative_scan(lambda x, y: (x[0] * y[0], y[0] * x[1] + y[1]), (a, b))[1]
+
+    shapes = [(4096, 1024)] * 2
+    assert priced(looped, *shapes).seconds < priced(parallel, *shapes).seconds
+    assert (
+        priced(parallel, *shapes, device=H200).seconds
+        < priced(looped, *shapes, device=H200).seconds
+    )
+
+
+def test_work_is_bound_by_computing_or_by_moving() -> None:
+    assert seconds_of_work(Work(dot_flops=80e9, flops=80e9), CPU) == pytest.approx(1, rel=1e-3)
+    assert seconds_of_work(Work(nbytes=10e9), CPU) == pytest.approx(1, rel=1e-3)
+    assert seconds_of_work(Work(kernels=1e6), CPU) == pytest.approx(0.4, rel=1e-3)
+    assert seconds_of_work(Work(dot_flops=80e9, flops=80e9), CPU, "bfloat16") > 1.9
+
+
+def test_a_program_is_priced_by_what_it_says() -> None:
+    graph = read(jax.make_jaxpr(jnp.sin)(jnp.ones(4)))
+    (node,) = graph.nodes
+    work = Work(nbytes=10e9, temp_bytes=10**6)
+    program = Node("tiles", node.inputs, node.outputs, node.apply, {"work": work})
+    found = price(graph.with_nodes([program]), CPU)
+    assert found.seconds == pytest.approx(1, rel=1e-3)
+    assert found.temp_bytes == 10**6
+
+
+def test_the_device_can_be_said() -> None:
+    other = dataclasses.replace(CPU, kind="another")
+    with on_device(other):
+        assert this_device() is other
+    assert this_device() is not other

@@ -1,0 +1,71 @@
+"""Recurrences are told from loops that are none, by what their bodies do."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.facts.affine import Kind
+from orchestrator_core.conductor.facts.recurrent import in_words, systems_of
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.ir.scan import Scan
+from tests.conductor.corpus.recurrences import AFFINE, NEAR_MISSES, Recurrence
+
+
+def found(recurrence: Recurrence) -> list[list]:
+    """The systems of all loops."""
+    arrays = [jnp.ones(shape) for shape in recurrence.shapes]
+    graph = read(_jax.trace(lambda *a: jax.tree.leaves(recurrence.function(*a)), arrays))
+    return [systems_of(Scan.of(node)) for _, node in graph.walk() if node.name == "scan"]
+
+
+def kinds(recurrence: Recurrence) -> set[Kind]:
+    return {system.kind for systems in found(recurrence) for system in systems}
+
+
+@pytest.mark.parametrize("recurrence", AFFINE, ids=lambda each: each.name)
+def test_affine_ones_are_proven(recurrence: Recurrence) -> None:
+    assert found(recurrence)
+    assert Kind.NONE not in kinds(recurrence)
+
+
+@pytest.mark.parametrize("recurrence", NEAR_MISSES, ids=lambda each: each.name)
+def test_near_misses_are_not(recurrence: Recurrence) -> None:
+    assert Kind.NONE in kinds(recurrence)
+
+
+def named(name: str) -> Recurrence:
+    return next(each for each in [*AFFINE, *NEAR_MISSES] if each.name == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "is_elementwise"),
+    [
+        ("mamba", Kind.LINEAR, True),
+        ("delta_net", Kind.LINEAR, False),
+        ("dense_rows", Kind.LINEAR, False),
+        ("rotation_as_two_real_carries", Kind.LINEAR, True),
+        ("viterbi", Kind.TROPICAL, False),
+        ("decaying_maximum", Kind.TROPICAL, True),
+        ("hmm_forward", Kind.LOG_LINEAR, False),
+        ("min_gru_in_log_space", Kind.LOG_LINEAR, True),
+        ("differences", Kind.FREE, True),
+    ],
+)
+def test_of_which_kind_they_are(name: str, kind: Kind, is_elementwise: bool) -> None:
+    ((system,),) = found(named(name))
+    assert (system.kind, system.is_elementwise) == (kind, is_elementwise)
+
+
+def test_carries_are_solved_in_the_order_in_which_they_need_each_other() -> None:
+    (systems,) = found(named("rwkv4"))
+    assert sorted(system.kind.name for system in systems) == ["LINEAR", "LINEAR", "TROPICAL"]
+    (systems,) = found(named("second_order_filter"))
+    assert [len(system.carries) for system in systems] == [2]
+
+
+def test_what_is_to_blame_is_named() -> None:
+    (systems,) = found(named("tanh_rnn"))
+    assert in_words(systems) == "a loop that is not affine: tanh of what it carries"

@@ -1,0 +1,95 @@
+"""Intervals hold all elements, whatever the numbers are, or say that they know nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from orchestrator_core.conductor.facts.intervals import Interval, interval_of
+from orchestrator_core.conductor.facts.intervals.interval import exactly, joined, of_each
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.ir.value import Literal
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "sums": lambda x, y: (x + y) - (x - y) - 3.0,
+    "products": lambda x, y: x * y * -2.0 + x**2 - y**3,
+    "quotients": lambda x, y: (x / y, 1 / (jnp.abs(x) + 1), x / 7.0),
+    "exponentials": lambda x, y: jnp.exp(x - y) * jnp.exp(-jnp.abs(x)),
+    "rising": lambda x, y: (jnp.tanh(x), jax.nn.sigmoid(y), jnp.sqrt(x), jnp.log(y), jnp.floor(x)),
+    "order": lambda x, y: jnp.maximum(x, 1.0) + jnp.minimum(y, x) + jnp.clip(x, -1, 1),
+    "choices": lambda x, y: jnp.where((x > y) & ~(x == 2) | (y <= 0), x, -jnp.inf),
+    "matrix products": lambda x, y: jnp.exp(x @ y.T),
+    "reductions": lambda x, y: x.sum(1) * y.max(1) - x.min(1),
+    "casts": lambda x, y: x.astype("bfloat16").astype("float32") + (y > 0).astype("float32"),
+    "float16": lambda x, y: x.astype("float16") * y.astype("float16"),
+    "integers": lambda x, y: jnp.int8(x) * jnp.int8(y) + (jnp.int8(x) // 3) % 5,
+}
+
+SPECIAL = [0.0, -0.0, 1.0, 2.0, -7.5, 90.0, -120.0, 1e-30, 3e38, np.inf, -np.inf, np.nan]
+
+
+def arrays() -> list[tuple[np.ndarray, np.ndarray]]:
+    """Ordinary numbers, numbers close together, positive ones, and special ones."""
+    random = np.random.default_rng(0)
+    made = [
+        random.normal(size=(2, 4, 5)) * scale + shift
+        for scale, shift in [(1, 0), (30, 0), (0.1, 5), (1e-6, 2), (0, 0), (1e20, 0), (2, -100)]
+    ]
+    made += [random.choice(SPECIAL, size=(2, 4, 5)) for _ in range(30)]
+    return [(each[0].astype("float32"), each[1].astype("float32")) for each in made]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_all_elements_are_inside(name: str) -> None:
+    function = FUNCTIONS[name]
+    graph = read(jax.make_jaxpr(lambda x, y: jax.tree.leaves(function(x, y)))(*arrays()[0]))
+    run = jax.jit(lambda x, y: _all(graph, x, y))
+    known = 0
+    for x, y in arrays():
+        values = dict(zip([v for n in graph.nodes for v in n.outputs], run(x, y), strict=True))
+        intervals: dict[Any, Interval] = {}
+        for value, array in zip(graph.inputs, (x, y), strict=True):
+            intervals[value] = _whole(array)
+        for node in graph.nodes:
+            given = [
+                exactly(i.value) if isinstance(i, Literal) else intervals[i] for i in node.inputs
+            ]
+            intervals[node.output] = found = interval_of(node, given)
+            if bool(found.sound):
+                known += 1
+                _assert_inside(np.asarray(values[node.output]).astype("float64"), found, node.name)
+    assert known > 10
+
+
+def _all(graph: Any, *inputs: Any) -> list[Any]:
+    known = dict(zip(graph.inputs, inputs, strict=True))
+    for node in graph.nodes:
+        given = [i.value if isinstance(i, Literal) else known[i] for i in node.inputs]
+        known.update(zip(node.outputs, node.apply(given), strict=True))
+    return [known[v] for n in graph.nodes for v in n.outputs]
+
+
+def _whole(array: np.ndarray) -> Interval:
+    return joined(of_each(array), tuple(range(array.ndim)))
+
+
+def _assert_inside(elements: np.ndarray, found: Interval, name: str) -> None:
+    assert not np.isnan(elements).any(), name
+    assert (elements >= float(found.low)).all(), (name, elements.min(), found)
+    assert (elements <= float(found.high)).all(), (name, elements.max(), found)
+
+
+def test_an_exact_zero_stays_one_and_an_underflow_is_one() -> None:
+    x = jnp.zeros((3, 3))
+    graph = read(jax.make_jaxpr(lambda x, y: [x * y, jnp.exp(y - 1e9)])(x, x))
+    product, _, exponential = graph.nodes
+    zero, finite = _whole(np.zeros((2, 2), "float32")), _whole(np.full((2, 2), 3.0, "float32"))
+    assert interval_of(product, [zero, finite]).is_zero
+    far = Interval(np.float32(-1e9), np.float32(-1e8), np.bool_(True))
+    assert interval_of(exponential, [far]).is_zero

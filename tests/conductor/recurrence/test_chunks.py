@@ -1,0 +1,62 @@
+"""A derivative that keeps the starts of chunks has the same values in less memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from orchestrator_core.conductor import Goal
+from tests.conductor.recurrence.judged import normal, rewritten, run, with_gradients
+
+
+def scan(u: Any, dt: Any, a: Any, b: Any, c: Any, reverse: bool = False) -> Any:
+    """The selective scan of "Mamba"."""
+
+    def step(h: Any, now: Any) -> Any:
+        u, dt, b, c = now
+        h = jnp.exp(-(dt**2)[:, None] * a**2) * h + (dt * u)[:, None] * b[None]
+        return h, jnp.einsum("dn,n->d", h, c)
+
+    return lax.scan(step, jnp.zeros(a.shape), (u, dt, b, c), reverse=reverse)[1]
+
+
+def given(length: int, width: int = 3, states: int = 4) -> list[Any]:
+    long = (length, width), (length, width), (width, states), (length, states), (length, states)
+    return normal(*long)
+
+
+@pytest.mark.parametrize(("length", "reverse"), [(36, False), (37, False), (37, True)])
+def test_values_are_the_same(length: int, reverse: bool) -> None:
+    train = with_gradients(lambda *a: scan(*a, reverse=reverse), 5)
+    arrays = given(length)
+    goal = Goal(objective="memory")
+    function, sites, _ = rewritten(train, arrays, goal)
+    assert any("recomputed in chunks" in site.chosen for site in sites)
+    made, before = run(function, arrays), jax.tree.leaves(run(train, arrays))
+    for a, b in zip(made, before, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-6)
+
+
+def test_memory_is_that_of_chunks() -> None:
+    train = with_gradients(scan, 5)
+    arrays = given(1024, 16, 8)
+    function, sites, _ = rewritten(train, arrays, Goal(objective="memory"))
+    (site,) = [site for site in sites if site.is_changed]
+    assert site.before is not None
+    assert site.after is not None
+    assert site.before.temp_bytes > 10 * site.after.temp_bytes
+    before, after = (
+        jax.jit(f).lower(*arrays).compile().memory_analysis().temp_size_in_bytes
+        for f in (train, function)
+    )
+    assert before > 7 * after
+
+
+def test_a_short_loop_keeps_what_it_kept() -> None:
+    _, sites, _ = rewritten(with_gradients(scan, 5), given(16), Goal())
+    assert not any("recomputed" in site.chosen for site in sites)

@@ -1,0 +1,166 @@
+"""What a loop does without its carries is done for all steps at once; nothing else changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from orchestrator_core.conductor import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.scan import Scan
+from tests.conductor.recurrence.judged import errors, normal, rewritten, run, with_gradients
+
+
+def gru(x: Any, w: Any, u: Any) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        z = jax.nn.sigmoid(x @ w)
+        h = (1 - z) * h + z * jnp.tanh(x @ u)
+        return h, h
+
+    return lax.scan(step, jnp.zeros(w.shape[1]), x)[1]
+
+
+def tanh_rnn(x: Any, w: Any, u: Any) -> Any:
+    return lax.scan(lambda h, x: (jnp.tanh(x @ w + h @ u),) * 2, jnp.zeros(u.shape[0]), x)[1]
+
+
+def products_in_loops(graph: Graph) -> int:
+    return sum(
+        node.name == "dot_general"
+        for loop in graph.nodes
+        if loop.name == "scan"
+        for node in Scan.of(loop).body.nodes
+    )
+
+
+GIVEN = normal((40, 24), (24, 32), (24, 32))
+
+
+def test_matrix_products_leave_the_loop_by_cost_alone() -> None:
+    function, sites, graph = rewritten(gru, GIVEN, Goal())
+    assert products_in_loops(graph) == 0
+    assert [site.is_changed for site in sites] == [True]
+    assert "2 matrix products for all steps at once before it" in sites[0].chosen
+    assert max(errors(gru, run(function, GIVEN), GIVEN)) < 1e-6
+
+
+def test_gradients_of_matrices_are_summed_over_time_at_once() -> None:
+    train = with_gradients(gru, 3)
+    function, _, graph = rewritten(train, GIVEN, Goal())
+    assert products_in_loops(graph) == 0
+    assert max(errors(train, run(function, GIVEN), GIVEN)) < 1e-5
+
+
+def test_what_needs_the_carry_stays_and_the_rest_leaves() -> None:
+    given = [*normal((40, 24), (24, 32)), normal((32, 32))[0] / 8]
+    _, _, graph = rewritten(tanh_rnn, given, Goal())
+    assert products_in_loops(graph) == 1
+    train = with_gradients(tanh_rnn, 3)
+    function, _, graph = rewritten(train, given, Goal())
+    assert products_in_loops(graph) == 2  # one forward, one backward
+    assert max(errors(train, run(function, given), given)) < 1e-5
+
+
+def test_where_memory_is_short_nothing_is_kept_for_all_steps() -> None:
+    for goal in (Goal(objective="memory"), Goal(memory=1000)):
+        _, sites, graph = rewritten(gru, GIVEN, goal)
+        assert products_in_loops(graph) == 2
+        assert not any(site.is_changed for site in sites)
+
+
+def test_it_is_strict() -> None:
+    """Each element is computed as before, but for the order of sums in matrix products."""
+    x = normal((40, 8))[0]
+
+    def decay(x: Any) -> Any:
+        return lax.scan(lambda h, x: (jnp.exp(-x * x) * h + jnp.sin(x),) * 2, jnp.ones(8), x)
+
+    function, _, _ = rewritten(decay, [x], Goal(always=True, precision="strict"))
+    assert max(errors(decay, run(function, [x]), [x])) < 1e-6
+
+
+def test_a_loop_over_samples_is_not_made_a_batch() -> None:
+    """``lax.map`` is asked for where a batch would not fit."""
+    x, w = normal((40, 24), (24, 32))
+    _, sites, graph = rewritten(lambda x, w: lax.map(lambda x: x @ w, x), [x, w], Goal())
+    assert products_in_loops(graph) == 1
+    assert sites == []
+
+
+def test_nan_and_infinity_stay_where_they_are() -> None:
+    x, w, u = GIVEN
+    for bad in (jnp.nan, jnp.inf, -jnp.inf):
+        given = [x.at[7, 3].set(bad), w, u]
+        function, _, _ = rewritten(gru, given)
+        assert max(errors(gru, run(function, given), given)) < 1e-6
+
+
+def test_random_numbers_are_drawn_step_by_step() -> None:
+    def noisy(key: Any) -> Any:
+        def step(h: Any, key: Any) -> Any:
+            h = 0.9 * h + jax.random.normal(key, (4,))
+            return h, h
+
+        return lax.scan(step, jnp.zeros(4), jax.random.split(key, 12))[1]
+
+    key = jax.random.key(0)
+    function, _, _ = rewritten(noisy, [key])
+    assert jnp.allclose(run(function, [key])[0], jax.jit(noisy)(key), rtol=1e-5, atol=1e-6)
+
+
+def test_effects_in_a_loop_keep_it_as_it_is() -> None:
+    seen: list[float] = []
+
+    def tells(x: Any, w: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            jax.debug.callback(lambda h: seen.append(float(h)), h.sum(), ordered=True)
+            return h + x @ w, h
+
+        return lax.scan(step, jnp.zeros(w.shape[1]), x)[1]
+
+    x, w = normal((5, 3), (3, 3))
+    function, sites, _ = rewritten(tells, [x, w])
+    jax.block_until_ready(jax.jit(function)(x, w))
+    jax.effects_barrier()
+    assert sites == []
+    assert len(seen) == 5
+
+
+def test_what_a_counter_picks_is_picked_before_the_loop() -> None:
+    def by_index(x: Any, w: Any) -> Any:
+        return lax.fori_loop(0, 40, lambda i, h: 0.9 * h + x[i] @ w, jnp.zeros(w.shape[1]))
+
+    x, w = normal((40, 24), (24, 32))
+    function, _, graph = rewritten(by_index, [x, w], Goal())
+    assert products_in_loops(graph) == 0
+    assert max(errors(by_index, run(function, [x, w]), [x, w])) < 1e-6
+
+
+def test_counters_wrap() -> None:
+    def counts(x: Any) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            h, k = c
+            return (0.5 * h + x * k.astype(x.dtype), k + 100), k
+
+        return lax.scan(step, (jnp.zeros(3), jnp.asarray(100, jnp.int8)), x, reverse=True)
+
+    (x,) = normal((9, 3))
+    function, _, _ = rewritten(counts, [x])
+    for a, b in zip(run(function, [x]), jax.tree.leaves(jax.jit(counts)(x)), strict=True):
+        assert jnp.allclose(a, b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [jnp.int32, jnp.uint8])
+def test_whole_numbers_wrap_as_before(dtype: Any) -> None:
+    x = jnp.arange(40, dtype=dtype).reshape(10, 4) * 31
+
+    def wraps(x: Any) -> Any:
+        return lax.scan(lambda c, x: (c * 7 + x * x, c), jnp.ones(4, dtype), x)
+
+    function, _, _ = rewritten(wraps, [x])
+    for a, b in zip(run(function, [x]), jax.jit(wraps)(x), strict=True):
+        assert jnp.array_equal(a, b)

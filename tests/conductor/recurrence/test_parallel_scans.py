@@ -1,0 +1,117 @@
+"""Parallel scans are told by proof, and done as loops with the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from orchestrator_core.conductor import Goal
+from orchestrator_core.conductor.facts.monoid import is_associative
+from tests.conductor.recurrence.judged import errors, normal, rewritten, run
+
+
+def affine(left: Any, right: Any) -> Any:
+    return left[0] * right[0], right[0] * left[1] + right[1]
+
+
+def matrices(left: Any, right: Any) -> Any:
+    product = jnp.einsum("tij,tjk->tik", right[0], left[0])
+    return product, jnp.einsum("tij,tj->ti", right[0], left[1]) + right[1]
+
+
+def in_log_space(left: Any, right: Any) -> Any:
+    return left[0] + right[0], jnp.logaddexp(left[1] + right[0], right[1])
+
+
+def last(combine: Any, **how: Any) -> Callable[..., Any]:
+    return lambda *xs: lax.associative_scan(combine, xs, **how)[-1]
+
+
+def twice(a: Any, b: Any) -> Any:
+    first = lax.associative_scan(affine, (a, b))[1]
+    return lax.associative_scan(affine, (a, jnp.tanh(first)))[1]
+
+
+POSITIVE: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
+    "affine": (last(affine), ((37, 2), (37, 2))),
+    "a power of two": (last(affine), ((16, 2), (16, 2))),
+    "reversed": (last(affine, reverse=True), ((19, 2), (19, 2))),
+    "along another axis": (last(affine, axis=1), ((2, 21, 3), (2, 21, 3))),
+    "a batch": (jax.vmap(last(affine)), ((3, 13, 2), (3, 13, 2))),
+    "both results": (lambda *xs: lax.associative_scan(affine, xs), ((13, 2), (13, 2))),
+    "two, one after the other": (twice, ((13, 2), (13, 2))),
+    "maximum": (lambda x: lax.associative_scan(jnp.maximum, x), ((19, 2),)),
+    "matrices": (last(matrices), ((14, 2, 2), (14, 2))),
+    "log space": (last(in_log_space), ((14, 2), (14, 2))),
+}
+
+
+@pytest.mark.parametrize("name", POSITIVE)
+def test_values(name: str) -> None:
+    function, shapes = POSITIVE[name]
+    arrays = [x / 2 for x in normal(*shapes)]
+    loop, sites, graph = rewritten(function, arrays)
+    assert all(site.is_changed for site in sites if site.found == "a parallel scan")
+    assert not any(node.name == "pad" for node in graph.nodes)
+    assert max(errors(function, run(loop, arrays), arrays)) < 2e-6
+
+
+NEGATIVE: dict[str, Any] = {
+    "difference": lambda x, y: (x[0] - y[0], x[1] - y[1]),
+    "almost affine": lambda x, y: (x[0] * y[0], y[0] * x[1] + 1.01 * y[1]),
+    "the wrong side": lambda x, y: (x[0] * y[0], x[0] * x[1] + y[1]),
+    "rounded": lambda x, y: (x[0] * y[0], jnp.round(y[0] * x[1] + y[1])),
+    "mean": lambda x, y: (x[0] * y[0], (x[1] + y[1]) / 2),
+}
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_what_is_not_associative_is_left_alone(name: str) -> None:
+    arrays = normal((13, 2), (13, 2))
+    function = last(NEGATIVE[name])
+    same, sites, _ = rewritten(function, arrays)
+    assert not any(site.is_changed for site in sites)
+    assert [site.reason for site in sites] == ["its operation is not associative"]
+    assert jnp.array_equal(jax.jit(same)(*arrays)[0], jax.jit(function)(*arrays))
+
+
+def test_strict_keeps_the_order_of_products() -> None:
+    _, sites, _ = rewritten(last(affine), normal((13, 2), (13, 2)), Goal(precision="strict"))
+    assert not any(site.is_changed for site in sites)
+
+
+def test_a_scan_changed_by_hand_is_none() -> None:
+    """One place is not the product of all before it."""
+
+    def function(a: Any, b: Any) -> Any:
+        a = a.at[::2].multiply(2)
+        odd = a[1::2] * a[::2]
+        return lax.pad(a[::2], 0.0, ((0, 1, 1), (0, 0, 0))) + lax.pad(
+            odd, 0.0, ((1, 0, 1), (0, 0, 0))
+        )
+
+    arrays = normal((8, 2), (8, 2))
+    same, sites, _ = rewritten(function, arrays)
+    assert not any(site.is_changed for site in sites)
+    assert jnp.array_equal(same(*arrays)[0], function(*arrays))
+
+
+def test_a_product_that_overflows_does_not_spoil_what_a_loop_never_multiplies() -> None:
+    """A loop is nearer to the truth: infinity times nothing happens in the shuffles alone."""
+    a, b = jnp.full((16, 1), 1e20), jnp.zeros((16, 1))
+    loop, _, _ = rewritten(last(affine), [a, b])
+    assert not jnp.isnan(run(loop, [a, b])[0]).any()
+
+
+def test_associativity() -> None:
+    aval = jax.eval_shape(lambda: jnp.zeros(3))
+    assert is_associative(lambda a, b: [a[0] + b[0]], [aval])
+    assert not is_associative(lambda a, b: [a[0] + 2 * b[0]], [aval])
+    whole = jax.eval_shape(lambda: jnp.zeros(3, jnp.int32))
+    assert is_associative(lambda a, b: [a[0] * b[0]], [whole])
+    assert not is_associative(lambda a, b: [a[0] // 2 + b[0]], [whole])

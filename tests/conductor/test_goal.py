@@ -1,0 +1,78 @@
+"""Goals: as people say them, and refused with what is possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator_core.conductor import conduct
+from orchestrator_core.conductor.goal import REWRITES, Goal, goal_of
+from orchestrator_core.conductor.rewriting import REWRITES as REGISTERED
+from orchestrator_core.conductor.site import Site
+from orchestrator_core.errors import InvalidGoal
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        (None, None),
+        (1_000, 1_000),
+        (2.5e3, 2_500),
+        ("2GiB", 2 * 2**30),
+        (" 512 MB ", 512_000_000),
+        ("1e9", 10**9),
+        ("1.5kib", 1536),
+        ("64b", 64),
+    ],
+)
+def test_memory_in_bytes_or_as_text(given: Any, size: int | None) -> None:
+    assert goal_of(memory=given).memory == size
+
+
+@pytest.mark.parametrize(
+    "given", ["", "GiB", "2 apples", "-1", "1.2.3GB", ".", 0, -5, "inf", "1e999"]
+)
+def test_memory_that_is_none(given: Any) -> None:
+    with pytest.raises(InvalidGoal, match="memory="):
+        goal_of(memory=given)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "possible"),
+    [
+        ({"precision": "exact"}, "real, strict"),
+        ({"objective": "money"}, "time, memory"),
+        ({"allow": ["tiling", "tilling"]}, "algebra, recurrence, loops, tiling, kernels"),
+        ({"deny": "attention"}, "algebra, recurrence, loops, tiling, kernels"),
+        ({"budget_s": -1}, "seconds >= 0"),
+        ({"budget_s": float("nan")}, "seconds >= 0"),
+    ],
+)
+def test_what_is_not_known_is_refused_with_what_is(wrong: dict[str, Any], possible: str) -> None:
+    with pytest.raises(InvalidGoal, match=possible):
+        conduct(abs, **wrong)
+
+
+def test_one_name_or_several() -> None:
+    assert goal_of(allow="tiling").allow == frozenset({"tiling"})
+    assert goal_of(deny=["tiling", "loops"]).deny == frozenset({"tiling", "loops"})
+    assert goal_of(allow=[]).allow == frozenset()
+
+
+def test_what_is_permitted() -> None:
+    goal = goal_of(allow=["tiling", "loops"], deny="loops")
+    assert [name for name in REWRITES if goal.permits(name)] == ["tiling"]
+    assert all(map(goal_of().permits, REWRITES))
+
+
+def test_every_rewrite_has_a_name_that_can_be_given() -> None:
+    assert set(REGISTERED) <= set(REWRITES)
+
+
+def test_decisions_of_a_pinned_plan() -> None:
+    site = Site("tiling", "a.py:1 (f)", "pairs", "2 passes", "", settings={"tile": [64, 64]})
+    goal = Goal(pinned=(site,))
+    assert goal.decided("tiling", "a.py:1 (f)", "pairs") is site
+    assert goal.decided("tiling", "a.py:2 (f)", "pairs") is None
+    assert Goal().decided("tiling", "a.py:1 (f)", "pairs") is None

@@ -1,0 +1,132 @@
+"""Tiles are skipped only where that changes nothing, whatever stands in them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from orchestrator_core.conductor.tile.price import skipped_tiles
+from orchestrator_core.conductor.tile.run import Runner
+
+from .tiling import SMALL, assert_same, check, compiled, flat, in_tiles, passes
+
+S, D = 96, 4
+Array = jax.Array
+
+
+@pytest.fixture(scope="module")
+def qkv() -> tuple[Array, Array, Array]:
+    random = np.random.default_rng(0)
+    q, k, v = random.normal(size=(3, S, D)).astype("float32")
+    return jnp.asarray(q), jnp.asarray(k), jnp.asarray(v)
+
+
+def attention(
+    mask: Callable[[Array, Array], Array], fill: float = -1e30
+) -> Callable[[Array, Array, Array], Array]:
+    def function(q: Array, k: Array, v: Array) -> Array:
+        position = jnp.arange(S)
+        visible = mask(position[:, None], position[None])
+        return jax.nn.softmax(jnp.where(visible, q @ k.T, fill)) @ v
+
+    return function
+
+
+def causal(i: Array, j: Array) -> Array:
+    return i >= j
+
+
+def none_in_the_first_rows(i: Array, j: Array) -> Array:
+    return (i >= j) & (i >= 40)
+
+
+def skipped(graph: Any) -> list[int]:
+    """Of each pass, how many of its nine tiles are known to be left out."""
+    runners = [node.params["runner"] for node in passes(graph)]
+    return [skipped_tiles(runner, {"i": 3, "j": 3}) for runner in runners]
+
+
+def test_a_mask_made_of_positions_leaves_tiles_out(qkv: Any) -> None:
+    graph, _ = in_tiles(attention(causal), qkv)
+    assert skipped(graph) == [3]
+    graph, _ = in_tiles(attention(lambda i, j: (i >= j) & (i - j < 30)), qkv)
+    assert skipped(graph) == [4]
+    graph, _ = in_tiles(attention(lambda i, j: i >= -j), qkv)
+    assert skipped(graph) == [0]
+
+
+@pytest.mark.parametrize(("number", "place"), [(np.nan, 1), (np.nan, 2), (np.inf, 0), (-np.inf, 2)])
+def test_what_is_not_finite_in_a_skipped_tile_still_counts(
+    qkv: Any, number: float, place: int
+) -> None:
+    """The product of a zero weight and an infinity is NaN, and must stay that."""
+    given = list(qkv)
+    given[place] = given[place].at[90, 1].set(number)
+    check(attention(causal), given)
+
+
+@pytest.mark.parametrize("fill", [-1e9, -jnp.inf, jnp.inf])
+def test_rows_that_see_nothing(qkv: Any, fill: float) -> None:
+    check(attention(none_in_the_first_rows, fill), qkv)
+
+
+def test_derivatives_of_masked_rows(qkv: Any) -> None:
+    function = attention(none_in_the_first_rows, -1e9)
+    check(jax.grad(lambda *given: (function(*given) ** 2).sum(), (0, 1, 2)), qkv, tolerance=2e-5)
+
+
+def test_a_mask_found_at_run_time_is_proven_at_run_time(qkv: Any) -> None:
+    """The tiles that are done are counted: those of two documents, and no others."""
+    document = jnp.asarray([0] * 32 + [1] * 64)
+
+    def function(q: Array, k: Array, v: Array, document: Array) -> Array:
+        same = document[:, None] == document[None]
+        return jax.nn.softmax(jnp.where(same, q @ k.T, -1e30)) @ v
+
+    given = (*qkv, document)
+    graph, _ = in_tiles(function, given)
+    (node,) = passes(graph)
+    assert tiles_done(node, flat(function), given, graph) == 1 + 4
+
+
+def tiles_done(node: Any, function: Any, given: Any, graph: Any) -> int:
+    """How many tiles a pass does, told by a callback in each."""
+    told: list[int] = []
+    runner: Runner = node.params["runner"]
+
+    def tiles(*given: Any) -> Any:
+        jax.debug.callback(lambda: told.append(1))
+        return runner.one.recipe.tiles(*given)
+
+    seen = dataclasses.replace(
+        runner, one=_Like(runner.one, recipe=_Like(runner.one.recipe, tiles=tiles))
+    )
+    nodes = [dataclasses.replace(n, apply=seen) if n is node else n for n in graph.nodes]
+    changed = dataclasses.replace(graph, nodes=tuple(nodes))
+    made = compiled(changed, given)(*given)
+    assert_same(jax.jit(function)(*given), made, 5e-6)
+    jax.effects_barrier()
+    return len(told)
+
+
+class _Like:
+    """What has all attributes of another, but for some."""
+
+    def __init__(self, other: Any, **instead: Any) -> None:
+        self.__dict__.update(instead)
+        self._other = other
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._other, name)
+
+
+def test_without_skipping_every_tile_is_done(qkv: Any) -> None:
+    settings = dataclasses.replace(SMALL, skips=False)
+    graph, _ = in_tiles(attention(causal), qkv, settings)
+    assert skipped(graph) == [0]

@@ -1,0 +1,155 @@
+"""What is done in tiles has the values of the original, forward and with derivatives inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.scipy.special import logsumexp
+
+from orchestrator_core.conductor.tile.settings import TileSettings
+
+from .tiling import check, in_tiles, passes
+
+S, D, H, V = 64, 8, 2, 70
+Array = jax.Array
+ROW, COLUMN = jnp.arange(S)[:, None], jnp.arange(S)[None]
+CAUSAL = ROW >= COLUMN
+
+
+@pytest.fixture(scope="module")
+def qkv() -> tuple[Array, Array, Array]:
+    random = np.random.default_rng(0)
+    q, k, v = random.normal(size=(3, 1, H, S, D)).astype("float32")
+    return jnp.asarray(q), jnp.asarray(k), jnp.asarray(v)
+
+
+def scores(q: Array, k: Array) -> Array:
+    return jnp.einsum("bhqd,bhkd->bhqk", q, k) / D**0.5
+
+
+def causal(q: Array, k: Array, v: Array) -> Array:
+    position = jnp.arange(S)
+    masked = jnp.where(position[:, None] >= position[None], scores(q, k), -1e30)
+    return jax.nn.softmax(masked) @ v
+
+
+def sinkhorn(q: Array, k: Array, v: Array) -> Array:
+    s = scores(q, k)
+    s = s - logsumexp(s, -1, keepdims=True)
+    s = s - logsumexp(s, -2, keepdims=True)
+    return jnp.exp(s) @ v
+
+
+def one_plus(q: Array, k: Array, v: Array) -> Array:
+    """Not a softmax: one more in the denominator."""
+    s = scores(q, k)
+    e = jnp.exp(s - s.max(-1, keepdims=True))
+    return (e / (1 + e.sum(-1, keepdims=True))) @ v
+
+
+def contrastive(q: Array, k: Array, v: Array) -> Array:
+    logits = q[0, 0] @ k[0, 0].T
+    rows, columns = jax.nn.log_softmax(logits), jax.nn.log_softmax(logits, 0)
+    return -((rows + columns) * jnp.eye(S)).sum() + v.sum()
+
+
+def regression(q: Array, k: Array, v: Array) -> Array:
+    near = jnp.exp(-((q[0, 0][:, None] - k[0, 0][None]) ** 2).sum(-1) / 4)
+    return (near @ v[0, 0]) / near.sum(1, keepdims=True)
+
+
+def cross_entropy(q: Array, k: Array, v: Array) -> Array:
+    logits = q[0, 0] @ jnp.tile(k[0, 0].T, (1, 2))[:, :V]
+    label = jnp.arange(S) % V
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), label[:, None], 1).mean() + v.sum()
+
+
+def both_ways(q: Array, k: Array, v: Array) -> Array:
+    """The same value cut in two ways, and used twice."""
+    p = jax.nn.softmax(scores(q, k) + scores(q, k).mT)
+    return p @ (p.mT @ v)
+
+
+FUNCTIONS = [causal, one_plus, contrastive, regression, cross_entropy, both_ways]
+
+
+def with_gradients(function: Callable[..., Array]) -> Callable[..., Any]:
+    def loss(*arrays: Array) -> Array:
+        made = function(*arrays)
+        return (made * jnp.cos(jnp.arange(made.size)).reshape(made.shape)).sum()
+
+    return jax.value_and_grad(loss, (0, 1, 2))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_values_and_derivatives(function: Callable[..., Array], qkv: Any) -> None:
+    check(with_gradients(function), qkv, tolerance=2e-5)
+
+
+def test_attention_takes_one_pass_forward_and_one_back(qkv: Any) -> None:
+    graph, _ = in_tiles(causal, qkv)
+    assert len(passes(graph)) == 1
+    graph, _ = in_tiles(with_gradients(causal), qkv)
+    assert len(passes(graph)) == 2
+    assert not any(v.size >= H * S * S for n in graph.nodes for v in n.outputs)
+
+
+def test_many_passes_in_a_row(qkv: Any) -> None:
+    check(sinkhorn, qkv)
+
+
+def test_strict_changes_the_order_of_sums_alone(qkv: Any) -> None:
+    graph = check(causal, qkv, precision="strict")
+    assert len(passes(graph)) == 3  # the maximum, then the sum, then the weighted sum
+
+
+def test_a_barrier_of_checkpoint_is_no_border(qkv: Any) -> None:
+    def loss(q: Array, k: Array, v: Array) -> Array:
+        weights = jax.checkpoint(jax.nn.softmax)(scores(q, k))
+        return ((weights @ v) ** 2).sum()
+
+    graph = check(jax.grad(loss), qkv, tolerance=2e-5)
+    assert not any(v.size >= H * S * S for n in graph.nodes for v in n.outputs)
+
+
+def test_the_last_tiles_may_be_smaller(qkv: Any) -> None:
+    check(causal, qkv, TileSettings(2**10, 40, 24, always=True))
+
+
+def test_what_is_returned_is_stored(qkv: Any) -> None:
+    def both(q: Array, k: Array, v: Array) -> tuple[Array, Array]:
+        weights = jax.nn.softmax(scores(q, k))
+        return weights @ v, weights
+
+    check(both, qkv)
+
+
+def test_doubles_stay_exact() -> None:
+    with jax.enable_x64(True):
+        random = np.random.default_rng(1)
+        given = tuple(jnp.asarray(each) for each in random.normal(size=(3, 1, 1, S, D)))
+        check(causal, given, tolerance=1e-14)
+
+
+def test_a_function_without_a_pairwise_value_is_left_alone(qkv: Any) -> None:
+    graph, sites = in_tiles(lambda q, k, v: (q * k).sum() + v.sum(), qkv)
+    assert sites == []
+    assert passes(graph) == []
+
+
+def test_a_mask_that_numpy_made_is_one_like_others() -> None:
+    """It may be of a type that JAX does not take without 64 bits."""
+    mask = np.where(np.tril(np.ones((70, 70), bool)), 0.0, -np.inf)
+    assert mask.dtype == np.float64
+
+    def attend(q: Any) -> Any:
+        return jax.nn.softmax(q @ q.T + mask) @ q
+
+    q = jnp.asarray(np.random.default_rng(0).normal(size=(70, 8)), "float32")
+    found = conduct(attend, Goal(always=True))(q)
+    np.testing.assert_allclose(found, jax.jit(attend)(q), rtol=2e-5, atol=2e-6)
