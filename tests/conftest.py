@@ -36,7 +36,7 @@ ONE_SERVER = ("orchestrator_prefect", "store")
 
 WITHOUT_PLANS = (
     "orchestrator_prefect",
-    *("store", "graph", "costs", "learn", "report"),
+    *("conductor", "models", "store", "graph", "costs", "learn", "report"),
     *("test_layers.py", "test_wheel.py", "test_face.py", "test_dev.py"),
 )
 """What comes first, in this order: it needs no compiled code, which may still be in the making."""

@@ -28,8 +28,7 @@ def drawing(key: jax.Array, width: int) -> Node:
     return node
 
 
-@pytest.mark.parametrize("width", [8, 16, 32])
-@pytest.mark.parametrize("keys", [None, 3])
+@pytest.mark.parametrize(("width", "keys"), [(8, 3), (16, None), (32, None)])
 def test_a_tile_draws_the_bits_of_its_place(width: int, keys: int | None) -> None:
     key = jax.random.key(5) if keys is None else jax.random.split(jax.random.key(5), keys)
     node = drawing(key, width)

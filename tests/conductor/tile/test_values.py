@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from jax.scipy.special import logsumexp
 
+from orchestrator_core.conductor import Goal, conduct
 from orchestrator_core.conductor.tile.settings import TileSettings
 
 from .tiling import check, in_tiles, passes
