@@ -21,7 +21,10 @@ STRICT = Goal(always=True, precision="strict")
 RECOGNISED = 0.98
 """Of the attention spellings."""
 
-FEW = [SPELLINGS[n] for n in (6, 22, 30, 53, 90)]
+FEW = [
+    *(SPELLINGS[n] for n in (6, 22, 30, 53, 90)),
+    *(each for each in SPELLINGS if "T5 buckets" in each.name),
+]
 UNDER = [("gradient_inside", SPELLINGS[4]), ("layered", SPELLINGS[0])]
 
 

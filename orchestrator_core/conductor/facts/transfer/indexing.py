@@ -13,7 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Spec, Untileable, axis_roles, roles, untiled
+from orchestrator_core.conductor.facts.axes import (
+    Spec,
+    Untileable,
+    axis_roles,
+    roles,
+    untiled,
+    whole,
+)
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.facts.transfer.rule import RULES, Onward, Rule
 from orchestrator_core.conductor.ir.node import Node
@@ -69,7 +76,29 @@ def _far(dtype: Any) -> int:
     return min(FAR, int(np.iinfo(dtype).max))
 
 
+def _gather_back(node: Node, spec: Spec) -> list[Spec]:
+    """Out of a table that is there as a whole: each index picks for itself."""
+    numbers = node.params["dimension_numbers"]
+    picked = [axis for k, axis in enumerate(spec) if k not in numbers.offset_dims]
+    if numbers.operand_batching_dims or any(axis_roles(spec[k]) for k in numbers.offset_dims):
+        raise Untileable(f"{node.name} of windows")
+    return [untiled(node.inputs[0].shape), (*picked, *untiled(node.inputs[1].shape[-1:]))]
+
+
+def _gather_by_tiles(node: Node, spec: Spec) -> Onward:
+    """What a tile of the indices picks."""
+    if axis_roles(spec[-1]):
+        raise Untileable(f"{node.name} by indices whose parts are tiled")
+    picked = iter(spec[:-1])
+    windows = node.params["dimension_numbers"].offset_dims
+    shape = node.output.shape
+    out = tuple(whole(n) if k in windows else next(picked) for k, n in enumerate(shape))
+    return Onward(out, tuple(_gather_back(node, out)))
+
+
 def _gather_forward(node: Node, place: int, spec: Spec) -> Onward:
+    if place == 1:
+        return _gather_by_tiles(node, spec)
     numbers = node.params["dimension_numbers"]
     if place or numbers.offset_dims:
         raise Untileable(f"{node.name} of windows")
@@ -88,4 +117,4 @@ def _gather_forward(node: Node, place: int, spec: Spec) -> Onward:
 
 
 RULES["scatter-add"] = RULES["scatter_add"] = Rule(_scatter_back, _scatter_forward, _scatter_tile)
-RULES["gather"] = Rule(forward=_gather_forward, sums=True)
+RULES["gather"] = Rule(_gather_back, _gather_forward, sums=True)

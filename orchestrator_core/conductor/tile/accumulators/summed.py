@@ -87,7 +87,7 @@ class Summed:
         shift = self.shift
         if term.is_exponential and shift is not None:
             subtracted, _ = tiles.shifts[shift]
-            made = jnp.exp(made.astype(subtracted.dtype) - subtracted)
+            made = jnp.exp(_below(made.astype(subtracted.dtype), subtracted))
         return along(term.path, jnp.broadcast_to(made, tile_shape(term.spec, sizes)), sizes)
 
     def need(self, interval: IntervalOf) -> Any:
@@ -100,6 +100,14 @@ class Summed:
 
     def have(self, now: Any) -> Any:
         return 0.0
+
+
+def _below(exponent: Any, largest: Any) -> Any:
+    """``exponent - largest``, and exactly 0 where they are equal. If the exponent is a product, a
+    compiler may make one rounding of it and the difference, and what it is off by then is as large
+    as the exponent's last digit: of ``-1e30 * scale``, which masks, infinite when exponentiated.
+    Infinities still give NaN."""
+    return jnp.where(exponent >= largest, largest - largest, exponent - largest)
 
 
 def spread(node: Node, side: int, array: Any) -> Any:
