@@ -59,13 +59,13 @@ def test_near_misses_are_right(case: Case) -> None:
     assert verdict.is_right, verdict.why
 
 
-@pytest.mark.parametrize("case", few(NEAR_MISSES[11:], 300), ids=str)
+@pytest.mark.parametrize("case", few(NEAR_MISSES[11:], 500), ids=str)
 def test_gradients_of_near_misses_are_right(case: Case) -> None:
     verdict = examined(case, "gradient_inside", ALWAYS).verdict
     assert verdict.is_right, verdict.why
 
 
-@pytest.mark.parametrize("case", few(NEAR_MISSES[5:], 200), ids=str)
+@pytest.mark.parametrize("case", few(NEAR_MISSES[5:], 500), ids=str)
 def test_strict_changes_the_order_of_sums_alone(case: Case) -> None:
     verdict = examined(case, "forward", STRICT).verdict
     assert verdict.is_right, verdict.why

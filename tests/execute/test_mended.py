@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator_core import Cluster, Instance, TaskGraph, Worker, plan
-from orchestrator_core.execute.simulate.mended import LEAST, PAUSE, Mended
+from orchestrator_core.execute.mending_rules import PAUSE, WORTH_SECONDS
+from orchestrator_core.execute.simulate.mended import Mended
 from orchestrator_core.execute.simulate.outcome import schedule_of
 from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.plan.check import check_schedule
@@ -50,7 +51,7 @@ def test_what_waits_behind_a_late_task_goes_elsewhere() -> None:
 def test_small_gains_are_left_alone() -> None:
     instance, schedule = equal_tasks(4, 2)
     late = instance.seconds.copy()
-    late[0] = 1.0 + LEAST / 2
+    late[0] = 1.0 + WORTH_SECONDS / 2
     assert Mended(instance, schedule).run(late).worker == [0, 1, 0, 1]
 
 

@@ -15,7 +15,7 @@ import pytest
 from distributed import Client, LocalCluster, get_worker
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.dask import client
+from orchestrator_core.execute.dask import OrchestratorPlugin, client
 from orchestrator_core.execute.directives import Slot
 from orchestrator_core.execute.live import LivePlan
 from orchestrator_core.graph.task_graph import TaskGraph
@@ -40,6 +40,8 @@ def cluster() -> Iterator[tuple[LocalCluster, Client]]:
         ours.run(process)
         client.ensure_plugin(ours, advisor=FixedAdvisor(), mode="director", hung_after=60.0)
         yield made, ours
+        # What was killed may keep the cluster from closing in time, and the scheduler is ours.
+        ours.unregister_scheduler_plugin(OrchestratorPlugin.name)
 
 
 def announce(ours: Client, run_id: str, tasks: int) -> list[str]:

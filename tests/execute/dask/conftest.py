@@ -1,0 +1,16 @@
+"""What the tests of a file leave behind, others would see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from orchestrator_core.execute.dask.watch.metrics import METRICS
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_session_is_left() -> Iterator[None]:
+    """A plugin that stays after its scheduler is a fault of the test, or of ours."""
+    yield
+    assert METRICS._sessions == ()
