@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.facts.axes import ROLES, Role
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
@@ -99,6 +100,10 @@ def refusal(candidate: Candidate, settings: TileSettings) -> str:
     return ""
 
 
+LEVEL = 1.25
+"""So close, prices do not tell forms apart: the larger tiles, which begin fewer loops, are taken."""
+
+
 @dataclass(frozen=True)
 class Form:
     """A candidate in tiles of a size.
@@ -121,13 +126,23 @@ class Form:
 
 
 def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Prices) -> Form:
-    """The fastest form; if memory is wanted, the smallest of those that are nearly as fast."""
+    """The fastest form, or the one with the largest tiles that stay in the cache of those that are
+    level with it; if memory is wanted, the smallest of those that are nearly as fast."""
     forms = [_form(candidate, size, settings, prices) for size in _sizes(candidate, settings)]
     fastest = min(form.seconds for form in forms)
     if goal.objective == "memory":
         near = [form for form in forms if form.seconds <= SLOWER * fastest]
         return min(near, key=lambda form: form.temp_bytes)
-    return min(forms, key=lambda form: form.seconds)
+    level = [form for form in forms if form.seconds <= LEVEL * fastest]
+    cached = [form for form in level if _is_cached(candidate, form)]
+    return max(cached, key=lambda form: form.size["i"], default=level[0])
+
+
+def _is_cached(candidate: Candidate, form: Form) -> bool:
+    """Does the largest value of a tile stay in the cache?"""
+    largest = max(one.largest(form.size) for one in candidate.passes.values())
+    itemsize = candidate.region.seed.nbytes // max(candidate.region.seed.size, 1)
+    return largest * itemsize <= this_device().cache_bytes
 
 
 def _form(candidate: Candidate, size: int, settings: TileSettings, prices: Prices) -> Form:
