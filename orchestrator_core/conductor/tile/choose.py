@@ -101,7 +101,7 @@ def refusal(candidate: Candidate, settings: TileSettings) -> str:
 
 
 LEVEL = 1.25
-"""So close, prices do not tell forms apart: the larger tiles, which begin fewer loops, are taken."""
+"""So close, prices do not tell forms apart: larger tiles are taken, which begin fewer loops."""
 
 
 @dataclass(frozen=True)
