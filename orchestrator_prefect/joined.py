@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from heapq import heapify, heappop, heappush, heapreplace
 
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.delayed import delayed_row, delayed_transfer
 from orchestrator_core.plan.schedule import Assignment, Schedule
 
 
@@ -32,17 +32,10 @@ def joined(schedules: Sequence[Schedule], graph: TaskGraph, cluster: Cluster) ->
     }
     threads = {worker.name: worker.threads for worker in cluster.workers}
     later = _delays(rows, travels, graph, threads)
-    transfers = [
-        replace(
-            sent,
-            start=sent.start + later[sent.task],
-            encoded=sent.encoded + later[sent.task],
-            end=sent.end + later[sent.task],
-        )
-        for each in schedules
-        for sent in each.transfers
-    ]
-    return Schedule([_later(row, later[name]) for name, row in rows.items()], transfers)
+    return Schedule(
+        [delayed_row(row, later[name]) for name, row in rows.items()],
+        [delayed_transfer(sent, later[sent.task]) for each in schedules for sent in each.transfers],
+    )
 
 
 def _delays(
@@ -85,8 +78,3 @@ def _consumers(graph: TaskGraph, name: str, rows: Mapping[str, Assignment]) -> l
     """Those that were planned."""
     names = [graph.names[place] for place in graph.successors(graph.index[name]).tolist()]
     return [each for each in names if each in rows]
-
-
-def _later(row: Assignment, seconds: float) -> Assignment:
-    pieces = tuple((start + seconds, end + seconds) for start, end in row.segments)
-    return replace(row, start=row.start + seconds, end=row.end + seconds, segments=pieces)

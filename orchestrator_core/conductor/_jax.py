@@ -238,12 +238,6 @@ def no_tangent(primal: Any) -> Any:
     return zero_from_primal(primal)
 
 
-def is_x64() -> bool:
-    """Are numbers of 64 bits allowed now?"""
-    config: Any = jax.config
-    return bool(config.jax_enable_x64)
-
-
 def is_extended(dtype: Any) -> bool:
     """Is this a type that NumPy does not know, as that of random keys?"""
     is_below: Any = jax.numpy.issubdtype

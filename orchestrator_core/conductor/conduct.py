@@ -76,8 +76,8 @@ def conduct(
     What is looked for, in the names that `allow` and `deny` know:
 
     tiling
-        Values over pairs of two large axes, forward and in traced backward passes: attention of
-        every spelling, cross-entropy over a vocabulary, contrastive losses, N-body sums. They are
+        Values over pairs of two large axes, forward and in traced backward passes: attention,
+        cross-entropy over a vocabulary, contrastive losses, N-body sums. They are
         computed in tiles and never kept whole. After the online softmax (Milakov and Gimelshein,
         arXiv 1805.02867), memory-efficient attention (Rabe and Staats, arXiv 2112.05682) and
         FlashAttention (Dao and others, arXiv 2205.14135); but nothing is matched by its spelling.
@@ -89,8 +89,6 @@ def conduct(
         and others, arXiv 1604.06174).
     algebra
         Common subexpressions, constants, products that share an operand.
-    kernels
-        Kernels that a device's libraries have.
 
     Errors, relative to the largest element of a result: in ``precision="strict"`` only the order
     of sums changes, which moves float32 by about 1e-6 and float64 by about 1e-15 for sums of some
@@ -157,11 +155,10 @@ def opaque(function: Callable[P, T]) -> Callable[P, T]:
         return function(*args, **kwargs)
 
     alone.__name__ = OPAQUE + getattr(function, "__name__", "function")
-    return cast(Callable[P, T], functools.wraps(function)(_named(jax.jit(alone))))
+    jitted = jax.jit(alone)
 
-
-def _named(jitted: Any) -> Any:
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return jitted(*args, **kwargs)
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return cast(T, jitted(*args, **kwargs))
 
     return run

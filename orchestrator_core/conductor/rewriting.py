@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from time import monotonic
-from typing import TypeAlias
 
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
-from orchestrator_core.conductor.ir.loops import with_bodies
+from orchestrator_core.conductor.rewrite import Rewrite
 from orchestrator_core.conductor.site import AS_IT_IS, Site
-
-Rewrite: TypeAlias = Callable[[Graph, Goal], tuple[Graph, list[Site]]]
-"""The same function as another graph, and what was found in it, changed or not."""
 
 REWRITES: Mapping[str, str] = {
     "algebra": "orchestrator_core.conductor.algebra.rewrite:algebra",
@@ -57,19 +52,3 @@ def _tried(name: str, graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         return graph, [Site(name, "", "the whole function", AS_IT_IS, reason)]
-
-
-def in_bodies(rewrite: Rewrite, graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    """A rewrite of the graph, and before it of all bodies of its loops and branches."""
-    sites: list[Site] = []
-    nodes = []
-    for node in graph.nodes:
-        done = [in_bodies(rewrite, body, goal) for body in node.bodies]
-        sites += [site for _, found in done for site in found]
-        if any(after is not body for (after, _), body in zip(done, node.bodies, strict=True)):
-            node = with_bodies(node, [after for after, _ in done])
-        nodes.append(node)
-    if any(new is not old for new, old in zip(nodes, graph.nodes, strict=True)):
-        graph = dataclasses.replace(graph, nodes=tuple(nodes))
-    graph, found = rewrite(graph, goal)
-    return graph, sites + found

@@ -12,12 +12,13 @@ def delayed(schedule: Schedule, seconds: float) -> Schedule:
     if not seconds:
         return schedule
     return Schedule(
-        [_assignment(row, seconds) for row in schedule.assignments],
-        [_transfer(sent, seconds) for sent in schedule.transfers],
+        [delayed_row(row, seconds) for row in schedule.assignments],
+        [delayed_transfer(sent, seconds) for sent in schedule.transfers],
     )
 
 
-def _assignment(row: Assignment, seconds: float) -> Assignment:
+def delayed_row(row: Assignment, seconds: float) -> Assignment:
+    """One row of a schedule, so much later."""
     return replace(
         row,
         start=row.start + seconds,
@@ -26,7 +27,8 @@ def _assignment(row: Assignment, seconds: float) -> Assignment:
     )
 
 
-def _transfer(sent: Transfer, seconds: float) -> Transfer:
+def delayed_transfer(sent: Transfer, seconds: float) -> Transfer:
+    """One transfer, so much later."""
     return replace(
         sent,
         start=sent.start + seconds,

@@ -43,8 +43,8 @@ def test_memory_that_is_none(given: Any) -> None:
     [
         ({"precision": "exact"}, "real, strict"),
         ({"objective": "money"}, "time, memory"),
-        ({"allow": ["tiling", "tilling"]}, "algebra, recurrence, loops, tiling, kernels"),
-        ({"deny": "attention"}, "algebra, recurrence, loops, tiling, kernels"),
+        ({"allow": ["tiling", "tilling"]}, "algebra, recurrence, loops, tiling"),
+        ({"deny": "attention"}, "algebra, recurrence, loops, tiling"),
         ({"budget_s": -1}, "seconds >= 0"),
         ({"budget_s": float("nan")}, "seconds >= 0"),
     ],
@@ -67,7 +67,7 @@ def test_what_is_permitted() -> None:
 
 
 def test_every_rewrite_has_a_name_that_can_be_given() -> None:
-    assert set(REGISTERED) <= set(REWRITES)
+    assert tuple(REGISTERED) == REWRITES
 
 
 def test_decisions_of_a_pinned_plan() -> None:

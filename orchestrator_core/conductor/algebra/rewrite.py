@@ -8,7 +8,7 @@ from orchestrator_core.conductor.algebra.products import merged
 from orchestrator_core.conductor.algebra.shorter import shorter
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
-from orchestrator_core.conductor.rewriting import in_bodies
+from orchestrator_core.conductor.rewrite import in_bodies
 from orchestrator_core.conductor.site import Site
 
 

@@ -12,10 +12,10 @@ from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor._jax import Aval
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Value:
-    """An input of a graph, a constant, or what a node computes. Known by its identity."""
+class Typed:
+    """What is known of whatever has an `aval`."""
 
+    __slots__ = ()
     aval: Aval
 
     @property
@@ -37,32 +37,23 @@ class Value:
         """Bytes on a device; 0 for what has no size, such as a token."""
         return self.size * itemsize(self.dtype)
 
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Value(Typed):
+    """An input of a graph, a constant, or what a node computes. Known by its identity."""
+
+    aval: Aval
+
     def __repr__(self) -> str:
         return f"<{self.aval.str_short() if hasattr(self.aval, 'str_short') else self.aval}>"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Literal:
+class Literal(Typed):
     """A number that is written in the program."""
 
     value: Any
     aval: Aval
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.aval.shape)
-
-    @property
-    def dtype(self) -> Any:
-        return self.aval.dtype
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * itemsize(self.dtype)
 
 
 Atom: TypeAlias = Value | Literal

@@ -14,7 +14,7 @@ from orchestrator_core.conductor.recurrence.name import NAME
 from orchestrator_core.conductor.recurrence.parallel import in_parallel, is_cheaper, is_parallel
 from orchestrator_core.conductor.recurrence.rolling import roll_up
 from orchestrator_core.conductor.recurrence.unparallel import unparallel
-from orchestrator_core.conductor.rewriting import in_bodies
+from orchestrator_core.conductor.rewrite import in_bodies
 from orchestrator_core.conductor.site import AS_IT_IS, Site
 
 

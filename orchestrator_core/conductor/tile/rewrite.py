@@ -16,7 +16,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
-from orchestrator_core.conductor.rewriting import in_bodies
+from orchestrator_core.conductor.rewrite import in_bodies
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 from orchestrator_core.conductor.tile.accumulators import Accumulator
 from orchestrator_core.conductor.tile.canonical import canonical
