@@ -1,6 +1,6 @@
 """Compiled code ahead of time: what a machine has, and how it gets the rest (stage 3).
 
-Compiling everything that plans takes a machine about two minutes, once; loading it takes a process
+Compiling everything that plans takes a machine two to four minutes, once; loading it takes a process
 about two seconds. `warm_up` does both and waits. A plan that meets a machine without the code does
 not wait: a process in the background compiles it, part after part, while the planner asks only
 those whose part is there, and interprets the one that it cannot do without.
@@ -84,7 +84,7 @@ def warm_up_aside() -> None:
 def compile_once(say: Callable[[str], None]) -> None:
     """`warm_up` where something has to be compiled first; `say` is told so before."""
     if os.environ.get(WAIT) != "wait" and _folder() is not None and not is_warm():
-        say("compiling the planner, once on this machine: about two minutes")
+        say("compiling the planner, once on this machine: two to four minutes")
         warm_up()
 
 
