@@ -1,9 +1,9 @@
 """Compiled code ahead of time: what a machine has, and how it gets the rest (stage 3).
 
-Compiling everything that plans takes a machine two to four minutes, once; loading it takes a process
-about two seconds. `warm_up` does both and waits. A plan that meets a machine without the code does
-not wait: a process in the background compiles it, part after part, while the planner asks only
-those whose part is there, and interprets the one that it cannot do without.
+Compiling everything that plans takes a machine two to four minutes, once; loading it takes a
+process about two seconds. `warm_up` does both and waits. A plan that meets a machine without the
+code does not wait: a process in the background compiles it, part after part, while the planner asks
+only those whose part is there, and interprets the one that it cannot do without.
 """
 
 from __future__ import annotations
