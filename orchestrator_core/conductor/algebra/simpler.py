@@ -104,6 +104,25 @@ def _is(atom: Atom, number: float) -> bool:
     return isinstance(atom, Literal) and not atom.shape and bool(atom.value == number)
 
 
+def _select(node: Node, producer: Producer) -> Atom | Node | None:
+    """A choice that is the same for all elements, as of a mask that masks nothing."""
+    which = _everywhere(node.inputs[0], producer)
+    return None if which is None else node.inputs[1:][int(which)]
+
+
+def _everywhere(atom: Atom, producer: Producer) -> Any:
+    """The number that all elements are; None if it is not known that they are one."""
+    while isinstance(atom, Value):
+        made_by = producer.get(atom)
+        if made_by is None or made_by.name not in SPREADING:
+            return None
+        atom = made_by.inputs[0]
+    return atom.value if np.ndim(atom.value) == 0 else None
+
+
+SPREADING = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "squeeze", "transpose"})
+
+
 def _same(node: Node, producer: Producer) -> Atom | Node | None:
     return node.inputs[0]
 
@@ -115,6 +134,7 @@ RULES: Mapping[str, Simpler] = {
     "neg": _twice,
     "not": _twice,
     "rev": _twice,
+    "select_n": _select,
     "stop_gradient": _same,
     "mul": _neutral(1, 0, 1),
     "div": _neutral(1, 1),

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from orchestrator_core.conductor.algebra.shorter import shorter
 from orchestrator_core.conductor.cost.roofline import price
 from orchestrator_core.conductor.explaining.html import html_of
 from orchestrator_core.conductor.explaining.section import Section
@@ -92,7 +93,9 @@ def _prices(program: Program) -> tuple[Price | None, Price | None]:
     if not all(node.primitive or "work" in node.params for _, node in program.graph.walk()):
         return None, None
     try:
-        return price(read(program.jaxpr)), price(program.graph)
+        # XLA itself leaves out what does nothing, so that is no gain.
+        plain, _ = shorter(read(program.jaxpr))
+        return price(plain), price(program.graph)
     except Exception:  # a prediction is never worth an error
         return None, None
 

@@ -49,6 +49,8 @@ def names(function: Callable[..., Any], *args: Any) -> list[str]:
         (lambda x: jnp.maximum(-jnp.inf, x) * 1.0 / 1.0 + 2, ["add"]),
         (lambda x: x * (jnp.float32(3) / 7 + 1), ["mul"]),
         (lambda x: jax.lax.stop_gradient(x) + 1, ["add"]),
+        (lambda x: jnp.where(jnp.broadcast_to(True, (4, 6)), x, 0) + 1, ["add"]),
+        (lambda x: jnp.where(jnp.broadcast_to(False, (4, 6)), 2 * x, x) + 1, ["add"]),
     ],
 )
 def test_what_is_left(function: Callable[..., Any], left: list[str]) -> None:
