@@ -238,6 +238,17 @@ def no_tangent(primal: Any) -> Any:
     return zero_from_primal(primal)
 
 
+def array_classes() -> tuple[type, ...]:
+    """The classes of arrays and of random keys; they have no promised names."""
+    from jax._src.array import ArrayImpl
+
+    homes = ("jax._src.random.prng", "jax._src.prng")  # from 0.10 on, and before
+    for home in homes:
+        with contextlib.suppress(ImportError):
+            return ArrayImpl, importlib.import_module(home).PRNGKeyArray
+    return (ArrayImpl,)
+
+
 def is_extended(dtype: Any) -> bool:
     """Is this a type that NumPy does not know, as that of random keys?"""
     is_below: Any = jax.numpy.issubdtype

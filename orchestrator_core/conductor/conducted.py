@@ -65,7 +65,7 @@ class Conducted(Generic[P, T]):
                 return cast(T, self._quick(*args, **kwargs))
             except (_NotPlain, TypeError):  # JAX's own word for an argument that is no array
                 self._is_plain = False
-        given, traced = self._traced(args, kwargs)
+        given, traced = self.traced(args, kwargs)
         self._last = traced
         if traced.program is None:
             return self.original(*args, **kwargs)
@@ -76,7 +76,7 @@ class Conducted(Generic[P, T]):
         ``jax.jit(f)`` does."""
 
         def plainly(*args: Any, **kwargs: Any) -> Any:
-            given, traced = self._traced(args, kwargs)
+            given, traced = self.traced(args, kwargs)
             self._last = traced
             if given.others or not traced.is_plain:
                 raise _NotPlain
@@ -110,7 +110,7 @@ class Conducted(Generic[P, T]):
                 of the last call with shapes or types that were new.
         """
         if args or kwargs:
-            traced = self._traced(args, kwargs)[1]
+            traced = self.traced(args, kwargs)[1]
         elif self._last is None:
             traced = Traced(None, "it was not called yet: give `explain` the arguments of a call")
         else:
@@ -136,14 +136,14 @@ class Conducted(Generic[P, T]):
         Where an argument is no array or is donated, what is compiled takes and returns the arrays
         alone, one after another.
         """
-        given, traced = self._traced(args, kwargs)
+        given, traced = self.traced(args, kwargs)
         if traced.program is None:
             return jax.jit(self.original).lower(*args, **kwargs)
         if given.others or traced.gives_away:
             return traced.lower(given.arrays)
         return jax.jit(functools.partial(self)).lower(*args, **kwargs)
 
-    def _traced(self, args: Any, kwargs: Any) -> tuple[Given, Traced]:
+    def traced(self, args: Any, kwargs: Any) -> tuple[Given, Traced]:
         """What is known of the function for these arguments. Of Python numbers, as many types are
         taken as constants as it takes to trace it."""
         plain = given = Given(args, kwargs)

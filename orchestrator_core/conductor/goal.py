@@ -20,7 +20,7 @@ CHECKS = ("none", "probe", "measure")
 """``probe``: on the first call outside of a trace, the values of the rewritten program are compared
 with the original's. ``measure``: and so are their times."""
 
-REWRITES = ("algebra", "recurrence", "loops", "tiling")
+REWRITES = ("algebra", "recurrence", "loops", "tiling", "kernels")
 """Names for `allow` and `deny`."""
 
 

@@ -16,22 +16,27 @@ REWRITES: Mapping[str, str] = {
     "recurrence": "orchestrator_core.conductor.recurrence.rewrite:recurrence",
     "loops": "orchestrator_core.conductor.loops.rewrite:loops",
     "tiling": "orchestrator_core.conductor.tile.rewrite:tile",
+    "kernels": "orchestrator_core.conductor.kernels.rewrite:kernels",
 }
 """By name, in the order in which they are tried: ``module:function`` of a `Rewrite`."""
+
+
+AGAIN = {"algebra": "orchestrator_core.conductor.algebra.rewrite:algebra_again"}
+"""What is tried once more after all of them, by the name that allows it."""
 
 
 def rewritten(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """What all permitted rewrites make of a graph, within the goal's budget."""
     until = monotonic() + goal.budget_s
     sites: list[Site] = []
-    for name in REWRITES:
+    for name, place in (*REWRITES.items(), *AGAIN.items()):
         if not goal.permits(name):
             continue
         left_alone = _left_alone(name, goal)
         if left_alone is not None:
-            sites += left_alone
+            sites += [site for site in left_alone if site not in sites]
         elif monotonic() < until:
-            graph, found = _tried(name, graph, goal)
+            graph, found = _tried(name, place, graph, goal)
             sites += found
     return graph, sites
 
@@ -44,8 +49,8 @@ def _left_alone(name: str, goal: Goal) -> list[Site] | None:
     return None if any(site.is_changed for site in sites) else sites
 
 
-def _tried(name: str, graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    module, function = REWRITES[name].split(":")
+def _tried(name: str, place: str, graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    module, function = place.split(":")
     rewrite: Rewrite = getattr(importlib.import_module(module), function)
     try:
         return rewrite(graph, goal)

@@ -71,8 +71,7 @@ class Traced:
     def __call__(self, arrays: list[Any]) -> Any:
         if not self._is_checked:
             self._check([*self.captured, *arrays])
-        assert self._returned is not None
-        return self._returned(self._run(*self.captured, *arrays))
+        return self.whole(self._run(*self.captured, *arrays))
 
     def _check(self, arrays: list[Any]) -> None:
         """On the first call that JAX does not trace; what was compiled before is compiled anew if
@@ -81,6 +80,20 @@ class Traced:
         if self.program.check(arrays):
             self._run = self._jit(functools.partial(_run, self.program))
         self._is_checked = not any(isinstance(each, _jax.Tracer) for each in arrays)
+
+    def compile(self, arrays: list[Any]) -> Any:
+        """As ``jax.jit(f).lower(...).compile()``, of arrays that stay the caller's: none is
+        donated. `whole` makes of what it returns what the function returns."""
+        assert self.program is not None
+        if not self._is_checked:
+            self._check([*self.captured, *arrays])
+        run = jax.jit(functools.partial(_run, self.program))
+        return run.lower(*self.captured, *arrays).compile()
+
+    def whole(self, arrays: list[Any]) -> Any:
+        """What the function returns, from the arrays in it."""
+        assert self._returned is not None
+        return self._returned(arrays)
 
     def lower(self, arrays: list[Any]) -> Any:
         """As ``jax.jit(f).lower``."""

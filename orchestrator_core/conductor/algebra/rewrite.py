@@ -6,6 +6,7 @@ from orchestrator_core.conductor.algebra.convolutions import folded_into
 from orchestrator_core.conductor.algebra.judged import NAME
 from orchestrator_core.conductor.algebra.products import merged
 from orchestrator_core.conductor.algebra.shorter import shorter
+from orchestrator_core.conductor.algebra.turned import turned
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.rewrite import in_bodies
@@ -16,6 +17,21 @@ def algebra(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph and all bodies of its loops, shorter; products merged and scales folded where that
     gains."""
     return in_bodies(_in_one, graph, goal)
+
+
+def algebra_again(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """After all others: what they have made shorter and merged, and products turned as the device
+    likes them, which would have hidden them from the others."""
+    return in_bodies(_again_in_one, graph, goal)
+
+
+def _again_in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    graph, _ = shorter(graph)
+    sites = []
+    for improve in (merged, turned):
+        graph, more = improve(graph, goal)
+        sites += [site for site in more if site.is_changed]
+    return graph, list(dict.fromkeys(sites))
 
 
 def _in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:

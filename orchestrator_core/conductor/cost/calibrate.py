@@ -1,12 +1,19 @@
-"""Measuring a device's ceilings once, in a few seconds, and keeping them on disk.
+"""Measuring a device's ceilings once, and keeping them on disk for its kind and JAX's version.
 
 Each figure is the best of several runs: what the device can do, not what it did while others used
 it. Timings of small programs tell what it costs to start a kernel and a step of a loop.
+
+`calibrate` takes a few seconds, when it is called. `ready` is called before anything is planned:
+where a device's figures are nobody's but assumed, it measures the few that choices hang on, in
+about half a second, once for each machine; ``ORCHESTRATOR_CALIBRATE=off`` keeps it from that. What
+it finds while others use the machine is not kept.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
@@ -24,6 +31,10 @@ RUN_S = 0.08
 
 STEPS = 256
 """Of a loop that is timed."""
+
+QUICK_RUN_S = 0.02
+STEADY = 1.3
+"""By which factor the same product may take longer at the end than at first, or the other way."""
 
 
 def calibrate(*, again: bool = False) -> Device:
@@ -59,20 +70,75 @@ def _measured(device: Any) -> Device:
     )
 
 
+def ready() -> Device:
+    """The device that programs are priced for, measured in a hurry if nobody ever has."""
+    device = current_device.this_device()
+    is_asked = not (current_device.is_given() or current_device.is_off())
+    if device.origin != "assumed" or not is_asked or _is_tried(device.kind):
+        return device
+    with contextlib.suppress(Exception), ThreadPoolExecutor(1) as thread:
+        found = thread.submit(_in_a_hurry, device).result()
+        if found is not None:
+            device_store.store(found)
+            current_device.forget()
+    return current_device.this_device()
+
+
+def forget() -> None:
+    """What this process has measured or tried to; what is on disk stays."""
+    _tried().clear()
+    current_device.forget()
+
+
+@functools.cache
+def _tried() -> set[str]:
+    """Kinds of devices that this process has measured in a hurry."""
+    return set()
+
+
+def _is_tried(kind: str) -> bool:
+    """Asked a second time of the same kind?"""
+    before = kind in _tried()
+    _tried().add(kind)
+    return before
+
+
+def _in_a_hurry(before: Device) -> Device | None:
+    """With the figures that choices hang on; None if the machine is busy with something else."""
+    is_small = before.platform == "cpu"
+    side, size = (512, 1 << 14) if is_small else (4096, 1 << 24)
+    first = _dot_rate("float32", side, QUICK_RUN_S)
+    loop, call = _loop_rate(size, QUICK_RUN_S), _call_rate(size, QUICK_RUN_S)
+    bandwidth = _bandwidth(1 << 22 if is_small else 1 << 27, QUICK_RUN_S)
+    last = _dot_rate("float32", side, QUICK_RUN_S)
+    if not 1 / STEADY < first / last < STEADY:
+        return None
+    scale = max(first, last) / before.dot_rate("float32")
+    rates = tuple((name, rate * scale) for name, rate in before.dot_rates)
+    return dataclasses.replace(
+        before,
+        dot_rates=rates,
+        loop_rate=loop,
+        call_rate=call,
+        bandwidth=bandwidth,
+        origin="measured",
+    )
+
+
 def _types(device: Device) -> list[tuple[str, float]]:
     is_wide = bool(getattr(jax.config, "jax_enable_x64", False))
     return [each for each in device.dot_rates if is_wide or each[0] != "float64"]
 
 
-def _dot_rate(name: str, side: int) -> float:
+def _dot_rate(name: str, side: int, run_s: float | None = None) -> float:
     x = jnp.ones((side, side), name)
-    return 2 * side**3 / _best(lambda x: x @ x, x)
+    return 2 * side**3 / _best(lambda x: x @ x, x, run_s)
 
 
-def _bandwidth(size: int) -> float:
+def _bandwidth(size: int, run_s: float | None = None) -> float:
     """Of a loop over an array that no cache holds: read and written in each step."""
     x = jnp.ones(size, "float32")
-    return 8 * size * 4 / _best(lambda x: jax.lax.fori_loop(0, 4, lambda _, y: y + 1, x), x)
+    return 8 * size * 4 / _best(lambda x: jax.lax.fori_loop(0, 4, lambda _, y: y + 1, x), x, run_s)
 
 
 def _fresh_rate(size: int) -> float:
@@ -88,7 +154,7 @@ def _cache_bandwidth(nbytes: int, overhead: float) -> float:
     return 8 * size / max(step - overhead, 0.1 * step)
 
 
-def _loop_rate(size: int) -> float:
+def _loop_rate(size: int, run_s: float | None = None) -> float:
     """A polynomial of degree 32 by Horner's rule."""
 
     def polynomial(x: Any) -> Any:
@@ -97,11 +163,12 @@ def _loop_rate(size: int) -> float:
             y = y * x + k
         return y
 
-    return STEPS * 64 * size / _best(_looped(polynomial), jnp.full(size, 0.3, "float32"))
+    return STEPS * 64 * size / _best(_looped(polynomial), jnp.full(size, 0.3, "float32"), run_s)
 
 
-def _call_rate(size: int) -> float:
-    return STEPS * size / _best(_looped(lambda x: jnp.exp(-x)), jnp.ones(size, "float32"))
+def _call_rate(size: int, run_s: float | None = None) -> float:
+    x = jnp.ones(size, "float32")
+    return STEPS * size / _best(_looped(lambda x: jnp.exp(-x)), x, run_s)
 
 
 def _starting_and_step() -> tuple[float, float]:
@@ -126,12 +193,12 @@ def _looped(body: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: jax.lax.fori_loop(0, STEPS, lambda _, y: body(y), x)
 
 
-def _best(function: Callable[[Any], Any], x: Any) -> float:
-    """Seconds of the fastest run."""
+def _best(function: Callable[[Any], Any], x: Any, run_s: float | None = None) -> float:
+    """Seconds of the fastest run of those in `run_s` seconds, or else `RUN_S`."""
     compiled = jax.jit(function).lower(x).compile()
     compiled(x).block_until_ready()
     times: list[float] = []
-    until = perf_counter() + RUN_S
+    until = perf_counter() + (RUN_S if run_s is None else run_s)
     while not times or perf_counter() < until:
         start = perf_counter()
         compiled(x).block_until_ready()

@@ -10,6 +10,9 @@ import numpy as np
 KEPT_BYTES = 32 * 2**20
 """The C library gives larger pieces of memory back to the system when they are free."""
 
+SHARED = 2**14
+"""Elements of a kernel that XLA shares out to all cores."""
+
 ORIGINS = ("measured", "published", "assumed")
 
 
@@ -25,6 +28,7 @@ class Device:
     half_side: a matrix product with a side of this length reaches half of its rate.
     width: elements that must be in flight to keep all of it busy.
     fresh_rate: bytes a second of memory that the system hands out, page by page.
+    spread_s: seconds until all cores share a kernel, and until the last of them is done with it.
     origin: one of `ORIGINS`.
     """
 
@@ -41,6 +45,7 @@ class Device:
     half_side: float
     width: float = 1.0
     fresh_rate: float = math.inf
+    spread_s: float = 0.0
     origin: str = "assumed"
 
     def dot_rate(self, dtype: object) -> float:
@@ -58,6 +63,10 @@ class Device:
     def fresh_s(self, nbytes: float) -> float:
         """Seconds until so many bytes are there to be used. Few are kept from the last run."""
         return nbytes / self.fresh_rate if nbytes >= KEPT_BYTES else 0.0
+
+    def start_s(self, elements: float) -> float:
+        """Seconds beside the work of a kernel that makes so many elements."""
+        return self.kernel_s + (self.spread_s if elements >= SHARED else 0.0)
 
     def busy(self, elements: float) -> float:
         """Which part of it works on a kernel that makes so many elements."""

@@ -77,5 +77,6 @@ def _assumed_cpu(kind: str) -> Device:
         step_s=0.1e-6,
         half_side=8.0,
         fresh_rate=1.5e9,
+        spread_s=5e-6 if cores > 1 else 0.0,
         origin="assumed",
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator_core.conductor import _jax, rewriting
-from orchestrator_core.conductor.cost.current_device import this_device
+from orchestrator_core.conductor.cost.calibrate import ready
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.signature import signature
@@ -41,7 +41,7 @@ class Planner:
         if pinned is not None:
             return _rewritten(graph, goal, signed.digest, pinned, "the pinned plan", start)
         rewrites = tuple(rewriting.REWRITES.items())
-        key = (signed, goal, _jax.trace_context(), rewrites, this_device())
+        key = (signed, goal, _jax.trace_context(), rewrites, ready())
         planned = MEMORY.find(key) or _decided(graph, goal, signed.digest, key, start)
         if self.pins is not None:
             planned = dataclasses.replace(planned, notes=(*planned.notes, NOT_IN_PLAN))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from orchestrator_core.conductor.cost import Device
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan, stacked
@@ -12,8 +13,8 @@ from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.recurrence.batchable import is_batchable
 from orchestrator_core.conductor.recurrence.batches import at_once
 from orchestrator_core.conductor.recurrence.cut import IN, OUT, Cut
-from orchestrator_core.conductor.recurrence.device import Device
 from orchestrator_core.conductor.recurrence.parts import needed, piece, reached, sources, trimmed
+from orchestrator_core.conductor.recurrence.prices import alone, batched, traffic
 from orchestrator_core.conductor.recurrence.splice import spliced
 
 
@@ -55,7 +56,7 @@ class After:
         cut = Cut()
         producer, returned = self.scan.body.producer, set(self.scan.y_outputs)
         for node in self.last:
-            cut.cost(OUT, node, self.device.alone(node))
+            cut.cost(OUT, node, alone(node, self.device))
             cut.cost(node, IN, self._outside(node))
             if not is_batchable(node):
                 cut.never(node, IN)
@@ -70,10 +71,10 @@ class After:
 
     def _outside(self, node: Node) -> float:
         moving = [each in self.moving for each in node.inputs]
-        return self.device.batched(node, moving, self.scan.length)
+        return batched(node, moving, self.scan.length, self.device)
 
     def _crossing(self, value: Value) -> float:
-        return 2 * self.device.traffic(value.nbytes, value.nbytes * self.scan.length)
+        return 2 * traffic(value.nbytes, value.nbytes * self.scan.length, self.device)
 
     @property
     def temp_bytes(self) -> int:
@@ -83,7 +84,7 @@ class After:
         return self.scan.length * (more + largest)
 
     def _gain(self) -> float:
-        saved = sum(self.device.alone(node) - self._outside(node) for node in self.nodes)
+        saved = sum(alone(node, self.device) - self._outside(node) for node in self.nodes)
         return saved - sum(self._crossing(v) for v in self.kept if v not in self.scan.y_outputs)
 
 

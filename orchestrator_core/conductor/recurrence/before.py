@@ -8,6 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from orchestrator_core.conductor.cost import Device
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan, stacked
@@ -15,8 +16,8 @@ from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.recurrence.batchable import is_batchable
 from orchestrator_core.conductor.recurrence.batches import at_once
 from orchestrator_core.conductor.recurrence.cut import IN, OUT, Cut
-from orchestrator_core.conductor.recurrence.device import Device
 from orchestrator_core.conductor.recurrence.parts import piece, reached, sources, trimmed
+from orchestrator_core.conductor.recurrence.prices import alone, batched, traffic
 from orchestrator_core.conductor.recurrence.splice import spliced
 
 
@@ -59,7 +60,7 @@ class Before:
         readers = self.scan.body.consumers
         needs = {i for i in self.scan.carry_outputs if isinstance(i, Value)}
         for node in self.free:
-            cut.cost(OUT, node, self.device.alone(node))
+            cut.cost(OUT, node, alone(node, self.device))
             cut.cost(node, IN, self._outside(node))
             if not is_batchable(node):
                 cut.never(node, IN)
@@ -83,15 +84,15 @@ class Before:
     def _outside(self, node: Node) -> float:
         """Seconds for each step, if it is done for all steps at once."""
         moving = [each in self.varying for each in node.inputs]
-        return self.device.batched(node, moving, self.scan.length)
+        return batched(node, moving, self.scan.length, self.device)
 
     def _crossing(self, value: Value) -> float:
         if value not in self.varying:
-            return self.device.traffic(value.nbytes, value.nbytes)
+            return traffic(value.nbytes, value.nbytes, self.device)
         return 2 * self._read(value)
 
     def _read(self, value: Value) -> float:
-        return self.device.traffic(value.nbytes, value.nbytes * self.scan.length)
+        return traffic(value.nbytes, value.nbytes * self.scan.length, self.device)
 
     @property
     def temp_bytes(self) -> int:
@@ -102,7 +103,7 @@ class Before:
 
     def _gain(self) -> float:
         """Against doing all inside; reading less inputs is not counted."""
-        saved = sum(self.device.alone(node) - self._outside(node) for node in self.nodes)
+        saved = sum(alone(node, self.device) - self._outside(node) for node in self.nodes)
         return saved - sum(map(self._crossing, self.values))
 
 

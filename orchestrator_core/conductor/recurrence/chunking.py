@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+from orchestrator_core.conductor.cost import Device
 from orchestrator_core.conductor.facts.recurrent import in_words, systems_of
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.recurrence.chunks import Chunks, in_chunks
-from orchestrator_core.conductor.recurrence.device import Device, total
 from orchestrator_core.conductor.recurrence.name import NAME
 from orchestrator_core.conductor.recurrence.pair import Pair, pairs
+from orchestrator_core.conductor.recurrence.prices import total, traffic
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 
 WORTH = 0.03
@@ -30,33 +33,36 @@ def _tried(graph: Graph, pair: Pair, device: Device, goal: Goal) -> tuple[Graph,
     chunks, source = Chunks.of(pair), pair.first.source
     found = in_words(systems_of(pair.forward)) + ", of which its derivative keeps values"
     before = Price(_seconds_now(pair, device), pair.forward.length * pair.kept_bytes)
+    known = goal.decided(NAME, source, found)
+    if known is not None and "size" in known.settings:
+        chunks = dataclasses.replace(chunks, size=int(known.settings["size"]))
     after = Price(_seconds_then(pair, device), chunks.bytes_of(pair))
-    reason = _reason(before, after, pair, device, goal)
-    if not reason:
-        return graph, Site(NAME, source, found, AS_IT_IS, "", before, after)
+    reason = _reason(before, after, pair, device, goal) if known is None else known.reason
+    if not reason or (known is not None and not known.is_changed):
+        return graph, Site(NAME, source, found, AS_IT_IS, reason, before, after)
     try:
         graph = in_chunks(graph, pair, chunks)
     except Exception as error:
         return graph, Site(NAME, source, found, AS_IT_IS, f"{type(error).__name__}: {error}")
-    chosen = f"recomputed in chunks of {chunks.size} steps"
-    return graph, Site(NAME, source, found, chosen, reason, before, after)
+    chosen, settings = f"recomputed in chunks of {chunks.size} steps", {"size": chunks.size}
+    return graph, Site(NAME, source, found, chosen, reason, before, after, settings)
 
 
 def _seconds_now(pair: Pair, device: Device) -> float:
     """To keep the values and read them again."""
     whole = pair.forward.length * pair.kept_bytes
-    return 2 * device.traffic(whole, whole)
+    return 2 * traffic(whole, whole, device)
 
 
 def _seconds_then(pair: Pair, device: Device) -> float:
     """To compute them again."""
-    return pair.forward.length * total(device, pair.again)
+    return pair.forward.length * total(pair.again, device)
 
 
 def _reason(before: Price, after: Price, pair: Pair, device: Device, goal: Goal) -> str:
     """Why they are chunked; empty if they are not."""
     nodes = [*pair.forward.body.nodes, *pair.backward.body.nodes]
-    whole = pair.forward.length * total(device, nodes) + before.seconds
+    whole = pair.forward.length * total(nodes, device) + before.seconds
     if goal.always:
         return "every rewrite was asked for"
     if 2 * after.temp_bytes > before.temp_bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchestrator_core.conductor.cost import Device
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -14,7 +15,7 @@ from orchestrator_core.conductor.ir.scan import Scan
 from orchestrator_core.conductor.recurrence.after import After, done_after
 from orchestrator_core.conductor.recurrence.before import Before, done_before
 from orchestrator_core.conductor.recurrence.counters import counted_before
-from orchestrator_core.conductor.recurrence.device import Device, total
+from orchestrator_core.conductor.recurrence.prices import total
 from orchestrator_core.conductor.recurrence.sums import done_at_the_end, products
 
 WORTH = 0.03
@@ -28,11 +29,11 @@ def fission(graph: Graph, node: Node, device: Device, goal: Goal) -> tuple[Graph
     """The graph, and what was taken out of the loop, in words."""
     done: list[str] = []
     for take in (_take_counters, _take_before, _take_sums, _take_before, _take_after):
-        graph, left, words = take(graph, node, device, goal)
+        graph, rest, words = take(graph, node, device, goal)
         done += words
-        if left is None:
+        if rest is None:
             break
-        node = left
+        node = rest
     return graph, list(dict.fromkeys(done))
 
 
@@ -43,11 +44,11 @@ Taken = tuple[Graph, Node | None, list[str]]
 def _take_counters(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
     """Where that lets anything else out: counting itself is cheap."""
     counted = counted_before(graph, node)
-    left = _left(counted, node)
-    if counted is graph or left is None:
+    rest = left(counted, node)
+    if counted is graph or rest is None:
         return graph, node, []
-    before = Before(Scan.of(left), device)
-    return (counted, left, []) if _is_worth_it(before, device, goal) else (graph, node, [])
+    before = Before(Scan.of(rest), device)
+    return (counted, rest, []) if _is_worth_it(before, device, goal) else (graph, node, [])
 
 
 def _take_before(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
@@ -55,7 +56,7 @@ def _take_before(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
     if not _is_worth_it(before, device, goal):
         return graph, node, []
     after = done_before(graph, node, before)
-    return after, _left(after, node), [_words(before.nodes, "before")]
+    return after, left(after, node), [_words(before.nodes, "before")]
 
 
 def _take_after(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
@@ -63,7 +64,7 @@ def _take_after(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
     if not _is_worth_it(half, device, goal):
         return graph, node, []
     after = done_after(graph, node, half)
-    return after, _left(after, node), [_words(half.nodes, "after")]
+    return after, left(after, node), [_words(half.nodes, "after")]
 
 
 def _take_sums(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
@@ -72,10 +73,10 @@ def _take_sums(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
     if not found or nbytes * Scan.of(node).length > _room(goal):
         return graph, node, []
     after = done_at_the_end(graph, node, found)
-    return after, _left(after, node), [_words([each.dot for each in found], "after")]
+    return after, left(after, node), [_words([each.dot for each in found], "after")]
 
 
-def _left(graph: Graph, node: Node) -> Node | None:
+def left(graph: Graph, node: Node) -> Node | None:
     """The loop that still makes some of what a loop made."""
     made = [graph.producer[value] for value in node.outputs if value in graph.producer]
     return next((each for each in made if each.name == "scan"), None)
@@ -92,7 +93,7 @@ def _room(goal: Goal) -> int:
 def _is_worth_it(half: Before | After, device: Device, goal: Goal) -> bool:
     if not half.nodes or half.temp_bytes > _room(goal):
         return False
-    return goal.always or half.gain >= WORTH * total(device, half.scan.body.nodes)
+    return goal.always or half.gain >= WORTH * total(half.scan.body.nodes, device)
 
 
 def _words(nodes: Sequence[Node], where: str) -> str:

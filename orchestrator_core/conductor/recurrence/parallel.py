@@ -8,7 +8,6 @@ finite, be it that a product has overflowed which the loop never makes, the loop
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,9 +20,10 @@ from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan
 from orchestrator_core.conductor.recurrence.batchable import is_batchable
-from orchestrator_core.conductor.recurrence.device import Device, total
-from orchestrator_core.conductor.recurrence.parts import needed, piece
+from orchestrator_core.conductor.recurrence.in_order import in_order
+from orchestrator_core.conductor.recurrence.parts import piece
 from orchestrator_core.conductor.recurrence.splice import spliced
+from orchestrator_core.conductor.recurrence.tangents import without_stops
 
 Arrays = Sequence[Any]
 
@@ -38,56 +38,25 @@ def is_parallel(scan: Scan, systems: Sequence[System]) -> bool:
     return kinds <= {Kind.LINEAR, Kind.FREE} and same and plain and smooth and batchable
 
 
-def is_cheaper(scan: Scan, systems: Sequence[System], device: Device) -> bool:
-    """A parallel scan moves all pairs about four times and starts a few operations per level."""
-    pairs = sum(
-        (len(s.carries) + 1) * scan.carry_inputs[k].nbytes for s in systems for k in s.carries
-    )
-    whole = pairs * scan.length
-    levels = scan.length.bit_length()
-    after = 4 * device.traffic(whole, whole) + 10 * levels * device.launch
-    return device.is_parallel and after < scan.length * total(device, scan.body.nodes)
+def in_parallel(
+    graph: Graph, node: Node, systems: Sequence[System], *, is_guarded: bool = True
+) -> Graph:
+    """The graph in which parallel scans do what the loop did.
 
-
-def in_parallel(graph: Graph, node: Node, systems: Sequence[System]) -> Graph:
-    """The graph in which parallel scans do what the loop did."""
+    Args:
+        is_guarded: False to leave out what happens to numbers that are not finite, for pricing.
+    """
     scan = Scan.of(node)
-    solver = _Solver(scan, _in_order(scan, systems))
+    solver = _Solver(scan, in_order(scan, systems), is_guarded)
     return spliced(graph, solver.run, list(node.inputs), list(node.outputs), node.source)
-
-
-def _in_order(scan: Scan, systems: Sequence[System]) -> list[System]:
-    """Those first that others need."""
-    needs = {
-        system: needed(scan.body, [scan.carry_outputs[k] for k in system.carries])
-        for system in systems
-    }
-    inputs = scan.carry_inputs
-    order: list[System] = []
-    while len(order) < len(systems):
-        done = {k for system in order for k in system.carries}
-        order.append(
-            next(
-                system
-                for system in systems
-                if system not in order
-                and all(
-                    k in done or k in system.carries
-                    for k, given in enumerate(inputs)
-                    if given in needs[system]
-                )
-            )
-        )
-    return order
 
 
 class _Solver:
     """One loop."""
 
-    def __init__(self, scan: Scan, systems: Sequence[System]) -> None:
-        nodes = [_identity(n) if n.name == "stop_gradient" else n for n in scan.body.nodes]
-        self._scan, self._systems = scan, systems
-        self._body = dataclasses.replace(scan.body, nodes=tuple(nodes))
+    def __init__(self, scan: Scan, systems: Sequence[System], is_guarded: bool) -> None:
+        self._scan, self._systems, self._body = scan, systems, without_stops(scan.body)
+        self._is_guarded = is_guarded
 
     def run(self, *arrays: Any) -> list[Any]:
         """What the loop makes."""
@@ -101,12 +70,14 @@ class _Solver:
             states = self._states(system, consts, carry, xs, before)
             for k, state in zip(system.carries, states, strict=True):
                 before[k], last[k] = self._shifted(carry[k], state)
-        finite = jnp.all(
-            jnp.stack([jnp.isfinite(x).all() for x in [*before.values(), *last.values()]])
-        )
         order = range(len(carry))
         ys = self._results(consts, [before[k] for k in order], xs)
         made = [*(last[k] for k in order), *ys]
+        if not self._is_guarded:
+            return made
+        finite = jnp.all(
+            jnp.stack([jnp.isfinite(x).all() for x in [*before.values(), *last.values()]])
+        )
         return list(jax.lax.cond(finite, lambda: made, lambda: self._loop(consts, carry, xs)))
 
     def _shifted(self, start: Any, states: Any) -> tuple[Any, Any]:
@@ -172,7 +143,3 @@ def _product(left: Any, right: Any) -> Any:
     count = a.shape[1]
     matrix = sum(c[:, :, j, None] * a[:, None, j] for j in range(count))
     return matrix, sum(c[:, :, j] * b[:, None, j] for j in range(count)) + d
-
-
-def _identity(node: Node) -> Node:
-    return dataclasses.replace(node, apply=lambda arrays: list(arrays), name="copy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-from orchestrator_core.conductor.ir.graph import Graph, pruned
+from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.scan import Scan
 from orchestrator_core.conductor.ir.value import Atom, Value
 
@@ -29,12 +29,17 @@ def needed(graph: Graph, outputs: Iterable[Atom]) -> set[Value]:
 
 
 def piece(graph: Graph, inputs: Sequence[Value], outputs: Sequence[Atom]) -> Graph:
-    """The part of the graph that makes `outputs` of `inputs`, which may be anywhere inside."""
+    """The part of the graph that makes `outputs` of `inputs`, which may be anywhere inside; also
+    only some of what a node makes."""
     given = set(inputs)
-    nodes = [node for node in graph.nodes if not given.issuperset(node.outputs)]
-    return pruned(
-        dataclasses.replace(graph, inputs=tuple(inputs), outputs=tuple(outputs), nodes=tuple(nodes))
-    )
+    wanted = {each for each in outputs if isinstance(each, Value)} - given
+    nodes = []
+    for node in reversed(graph.nodes):
+        if node.effects or not wanted.isdisjoint(node.outputs):
+            nodes.append(node)
+            wanted.update(i for i in node.inputs if isinstance(i, Value) and i not in given)
+    constants = {value: array for value, array in graph.constants.items() if value in wanted}
+    return Graph(tuple(inputs), tuple(outputs), tuple(reversed(nodes)), constants)
 
 
 def sources(graph: Graph, outputs: Iterable[Atom], given: Iterable[Value]) -> list[Value]:

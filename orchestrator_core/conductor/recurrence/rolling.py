@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.facts.affine import Kind
 from orchestrator_core.conductor.facts.recurrent import in_words, systems_of
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan
-from orchestrator_core.conductor.recurrence.device import here
 from orchestrator_core.conductor.recurrence.name import NAME
 from orchestrator_core.conductor.recurrence.periods import turns
+from orchestrator_core.conductor.recurrence.prices import alone
 from orchestrator_core.conductor.recurrence.reroll import Rolled, rolled_up
 from orchestrator_core.conductor.site import AS_IT_IS, Site
 
@@ -64,9 +65,9 @@ def _one(graph: Graph, goal: Goal) -> tuple[Graph, Site | None]:
 
 def _is_small(loop: Node) -> bool:
     """Is so little done in a step that to begin it is more than a small part of it?"""
-    device = here()
-    done = sum(device.alone(node) for node in Scan.of(loop).body.nodes)
-    return device.step > SHARE * done
+    device = this_device()
+    done = sum(alone(node, device) for node in Scan.of(loop).body.nodes)
+    return device.step_s + device.kernel_s > SHARE * done
 
 
 def _best(graph: Graph) -> Rolled | None:

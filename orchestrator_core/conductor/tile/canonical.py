@@ -2,7 +2,8 @@
 
 Broadcasts and reductions that only add or drop axes of one element are reshapes. A barrier against
 common subexpressions does not hold what is large and pairwise, which a tile makes anew anyway:
-there it is a copy.
+there it is a copy. What is stacked, as heads made one by one, is concatenated; what is unstacked is
+sliced.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ def _canonical(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:
         return [_reshape(node)]
     if node.name == BARRIER and any(map(is_pairwise, node.inputs)):
         return _lighter(node, is_pairwise)
+    if node.name == "stack" and is_pairwise(node.output):
+        return _concatenated(node)
+    if node.name == "unstack" and is_pairwise(node.inputs[0]):
+        return _sliced(node)
     return [node]
 
 
@@ -44,8 +49,38 @@ def _keeps_elements(node: Node) -> bool:
 
 
 def _reshape(node: Node) -> Node:
-    params = {"new_sizes": node.output.shape, "dimensions": None, "sharding": None}
-    return of_primitive(lax.reshape_p, node.inputs, node.outputs, params, source=node.source)
+    return _reshaped(node.inputs[0], node.output, node)
+
+
+def _reshaped(given: Atom, made: Value, node: Node) -> Node:
+    params = {"new_sizes": made.shape, "dimensions": None, "sharding": None}
+    return of_primitive(lax.reshape_p, (given,), (made,), params, source=node.source)
+
+
+def _concatenated(node: Node) -> list[Node]:
+    """Each with one more axis of one element, side by side along it."""
+    axis, like = node.params["axis"], node.output
+    shape = (*like.shape[:axis], 1, *like.shape[axis + 1 :])
+    parts = [Value(_jax.ShapedArray(shape, like.dtype)) for _ in node.inputs]
+    views = [_reshaped(a, b, node) for a, b in zip(node.inputs, parts, strict=True)]
+    params = {"dimension": axis}
+    joined = of_primitive(lax.concatenate_p, parts, node.outputs, params, source=node.source)
+    return [*views, joined]
+
+
+def _sliced(node: Node) -> list[Node]:
+    """Each from its place along the axis, which is then dropped."""
+    axis, shape = node.params["axis"], node.inputs[0].shape
+    made: list[Node] = []
+    for k, output in enumerate(node.outputs):
+        first = [k if d == axis else 0 for d in range(len(shape))]
+        last = [k + 1 if d == axis else size for d, size in enumerate(shape)]
+        params = {"start_indices": tuple(first), "limit_indices": tuple(last), "strides": None}
+        cut = tuple(b - a for a, b in zip(first, last, strict=True))
+        part = Value(_jax.ShapedArray(cut, output.dtype))
+        made.append(of_primitive(lax.slice_p, node.inputs, (part,), params, source=node.source))
+        made.append(_reshaped(part, output, node))
+    return made
 
 
 def _lighter(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:

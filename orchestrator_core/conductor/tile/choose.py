@@ -127,8 +127,12 @@ class Form:
 
 def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Prices) -> Form:
     """The fastest form, or the one with the largest tiles that stay in the cache of those that are
-    level with it; if memory is wanted, the smallest of those that are nearly as fast."""
-    forms = [_form(candidate, size, settings, prices) for size in _sizes(candidate, settings)]
+    level with it; if memory is wanted, the smallest of those that are nearly as fast. Where memory
+    is limited, of those that fit."""
+    sizes = _sizes(candidate, settings, goal.memory is not None)
+    forms = [_form(candidate, size, settings, prices) for size in sizes]
+    fit = [form for form in forms if goal.memory is None or form.temp_bytes <= goal.memory]
+    forms = fit or [min(forms, key=lambda form: form.temp_bytes)]
     fastest = min(form.seconds for form in forms)
     if goal.objective == "memory":
         near = [form for form in forms if form.seconds <= SLOWER * fastest]
@@ -152,13 +156,15 @@ def _form(candidate: Candidate, size: int, settings: TileSettings, prices: Price
     return Form(sizes, passes, {level: prices.of(runner) for level, runner in passes.items()})
 
 
-def _sizes(candidate: Candidate, settings: TileSettings) -> list[int]:
-    """Those whose tiles are not too large, or else the smallest."""
+def _sizes(candidate: Candidate, settings: TileSettings, is_limited: bool) -> list[int]:
+    """Those whose tiles are not too large, or else the smallest; where memory is limited, small
+    ones as well."""
     if settings.tile is not None:
         return [settings.tile]
     fit = [size for size in SIZES if _largest(candidate, size) <= settings.max_elements]
     longest = max(candidate.region.length.values())
-    return [size for size in fit if size < 2 * longest][-SEARCHED:] or [SIZES[0]]
+    some = [size for size in fit if size < 2 * longest]
+    return (some if is_limited else some[-SEARCHED:]) or [SIZES[0]]
 
 
 def _largest(candidate: Candidate, size: int) -> int:

@@ -16,33 +16,40 @@ from orchestrator_core.conductor.facts.transfer.products import Sides
 from orchestrator_core.conductor.facts.transfer.views import RESHAPES
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal
-from orchestrator_core.conductor.tile.hoist import Product, Term, is_cast, labelled, product_of
-from orchestrator_core.conductor.tile.plans import Exchange, Plan
+from orchestrator_core.conductor.tile.hoist import IsKnown, is_cast, product_of
+from orchestrator_core.conductor.tile.plans import Exchange, Label, Labels, Plan
 from orchestrator_core.conductor.tile.recipe import Wanted
 from orchestrator_core.conductor.tile.region import Boundary, Region
+from orchestrator_core.conductor.tile.sole import sole_of
+from orchestrator_core.conductor.tile.terms import Product, Term, labelled
 
-Label: TypeAlias = str | None
-"""Of an axis: equal labels run together. None: of one element."""
-
-Labels: TypeAlias = list[Label]
 Highest: TypeAlias = Callable[[Sequence[Wanted]], int]
 
 
 def exchanged(
-    region: Region, boundary: Boundary, plans: Mapping[Node, Plan], highest: Highest
+    region: Region,
+    boundary: Boundary,
+    plans: Mapping[Node, Plan],
+    highest: Highest,
+    is_known: IsKnown,
 ) -> Plan | None:
-    """The plan of a sum that can be read off another one; None if there is none."""
+    """The plan of a sum that can be read off another one; None if there is none.
+
+    Args:
+        is_known: in the pass of the other sum.
+    """
     if boundary.node.name != "reduce_sum" or isinstance(boundary.node.inputs[0], Literal):
         return None
     (role,) = boundary.reduced
-    product = product_of(region, boundary.node.inputs[0], boundary.inputs[0], role)
+    value, spec = boundary.node.inputs[0], boundary.inputs[0]
+    product = product_of(region, value, spec, role, is_known)
     for inner in product.terms:
-        rest = [term for term in product.terms if term is not inner]
-        view = _view(region, boundary, inner, rest) if len(rest) == 1 else None
+        rest = tuple(term for term in product.terms if term is not inner)
+        view = _view(region, boundary, inner, rest)
         found = view and _read_off(region, boundary, view, plans)
         if found:
             plan = plans[found.source]
-            left = Product(product.factors, tuple(rest))
+            left = Product(product.factors, rest)
             needs: list[Wanted] = [*left.outside]
             known = max(plan.known, highest(needs), highest(_as_wanted(found.other)))
             return Plan(boundary, plan.level, known, (left,), found)
@@ -58,42 +65,50 @@ class _View:
     """A summand ``A * (U . W)``, with labels for axes.
 
     Attributes:
-        core: the term A. core_labels: of its axes. summand: labels of the summand's axes.
+        core: the terms of A, each with labels. summand: labels of the summand's axes.
         summed: the label that is summed. w, u: the factors of the product, with labels; those
             that are contracted between them begin with ``c``.
     """
 
-    core: Term
-    core_labels: Labels
+    core: tuple[tuple[Term, Labels], ...]
     summand: Labels
     summed: str
     w: tuple[Atom, Labels]
     u: tuple[Atom, Labels]
 
 
-def _view(region: Region, boundary: Boundary, inner: Term, rest: list[Term]) -> _View | None:
-    node, (core,) = region.flow.node_of(inner.value), rest
-    if inner.is_exponential or node is None or node.name != "dot_general":
+def _view(region: Region, boundary: Boundary, inner: Term, rest: tuple[Term, ...]) -> _View | None:
+    node, summand = region.flow.node_of(inner.value), _summand(boundary)
+    if inner.is_exponential or node is None or node.name != "dot_general" or not rest:
         return None
-    core_labels: Labels = [_axis(k, d) for k, d in enumerate(core.value.shape)]
-    summand = labelled(core.path, core_labels)
-    inner_at = labelled(inner.path, list(range(len(inner.value.shape))))
-    if summand is None or inner_at is None:
-        return None
-    to = {a: b for a, b in zip(inner_at, summand, strict=True) if a is not None}
-    out = [to.get(k) if d != 1 else None for k, d in enumerate(inner.value.shape)]
+    core = [(term, _within(term, summand)) for term in rest]
+    out = _within(inner, summand)
     summed = {summand[k] for k in boundary.node.params["axes"]} - {None}
+    if out is None or len(summed) != 1 or any(labels is None for _, labels in core):
+        return None
     sides = _operand_labels(node, out)
     with_summed = [side for side in (0, 1) if not summed.isdisjoint(sides[side])]
-    if len(summed) != 1 or len(with_summed) != 1:
+    if len(with_summed) != 1:
         return None
     (label,), (w,) = summed, with_summed
     factors = [(each, sides[side]) for side, each in enumerate(node.inputs)]
-    return _View(core, core_labels, summand, str(label), factors[w], factors[1 - w])
+    known = tuple((term, labels) for term, labels in core if labels is not None)
+    return _View(known, summand, str(label), factors[w], factors[1 - w])
 
 
-def _axis(k: int, size: int) -> Label:
-    return f"x{k}" if size != 1 else None
+def _summand(boundary: Boundary) -> Labels:
+    shape = boundary.node.inputs[0].shape
+    return [f"x{k}" if size != 1 else None for k, size in enumerate(shape)]
+
+
+def _within(term: Term, summand: Labels) -> Labels | None:
+    """The summand's labels on the axes of one of its terms; None if a view cuts an axis."""
+    shape = term.value.shape
+    at = labelled(term.path, [k if d != 1 else None for k, d in enumerate(shape)])
+    if at is None:
+        return None
+    to = {a: b for a, b in zip(at, summand, strict=True) if a is not None}
+    return [to.get(k) if d != 1 else None for k, d in enumerate(shape)]
 
 
 def _operand_labels(node: Node, out: Labels) -> tuple[Labels, Labels]:
@@ -134,7 +149,7 @@ def _read_off(
         free: Labels = [names[f"f{number}"] for number in range(len(names))]
         batch = [labels[k] for k in sides.batch[side]]
         source = batch + (mine + free if side == 0 else free + mine)
-        found = _checked(boundary, view, plan, source, set(names.values()))
+        found = _checked(boundary, view, plan, source, set(names.values()), plans)
         if found is not None:
             return found
     return None
@@ -146,14 +161,27 @@ def _accumulated(view: _View, plans: Mapping[Node, Plan]) -> Iterator[tuple[Plan
         if plan.node.name != "dot_general" or plan.exchange is not None:
             continue
         for side, product in enumerate(plan.products):
-            spec = plan.boundary.inputs[side]
-            if len(product.terms) != 1 or len(roles(spec)) < 2:
+            if len(roles(plan.boundary.inputs[side])) < 2:
                 continue
-            (term,) = product.terms
-            is_same = (term.key, term.is_exponential) == (view.core.key, view.core.is_exponential)
-            labels = labelled(term.path, view.core_labels) if is_same else None
+            labels = _matched(view, product)
             if labels is not None:
                 yield plan, side, labels
+
+
+def _matched(view: _View, product: Product) -> Labels | None:
+    """The labels of an operand that is A; None if it is another one."""
+    left, made = list(view.core), list[Labels]()
+    for term in product.terms:
+        found = next((pair for pair in left if pair[0].looks == term.looks), None)
+        labels = None if found is None else labelled(term.path, found[1])
+        if found is None or labels is None:
+            return None
+        left.remove(found)
+        made.append(labels)
+    if left or not made:
+        return None
+    axes = [{label for label in axis if label is not None} for axis in zip(*made, strict=True)]
+    return None if any(len(axis) > 1 for axis in axes) else [next(iter(a), None) for a in axes]
 
 
 def _root(region: Region, atom: Atom, labels: Labels) -> tuple[Atom, Labels]:
@@ -192,13 +220,22 @@ def _same(mine: tuple[Atom, Labels], theirs: tuple[Atom, Labels]) -> dict[str, s
 
 
 def _checked(
-    boundary: Boundary, view: _View, plan: Plan, source: Labels, contracted: set[str]
+    boundary: Boundary,
+    view: _View,
+    plan: Plan,
+    source: Labels,
+    contracted: set[str],
+    plans: Mapping[Node, Plan],
 ) -> Exchange | None:
-    """Do all axes of the two factors end in the result, but those contracted?"""
+    """Do all axes of the two factors end in the result, but those contracted? And is there, if A is
+    an exponential, its own sum, to tell where one element of it is all that counts?"""
     axes = set(boundary.node.params["axes"])
-    out = [label for k, label in enumerate(view.summand) if k not in axes]
+    out: tuple[Label, ...] = tuple(x for k, x in enumerate(view.summand) if k not in axes)
     other, labels = view.u
     given, made = (set(labels) | set(source)) - {None}, set(out) - {None}
     if made - given or given - made - contracted:
         return None
-    return Exchange(plan.node, other, tuple(labels), tuple(source), tuple(out))
+    sole = sole_of(boundary, view.core, out, plans)
+    if sole is None and any(term.is_exponential for term, _ in view.core):
+        return None
+    return Exchange(plan.node, other, tuple(labels), tuple(source), out, sole)

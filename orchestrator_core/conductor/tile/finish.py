@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,15 @@ from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.facts.transfer.indexing import clips
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal, Value
-from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax
-from orchestrator_core.conductor.tile.accumulators.summed import spread
-from orchestrator_core.conductor.tile.hoist import Factor, Path, Product, along
+from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax, subtracted
+from orchestrator_core.conductor.tile.accumulators.summed import kept, spread
 from orchestrator_core.conductor.tile.plans import Exchange, Plan
 from orchestrator_core.conductor.tile.recipe import Key, Recipe, Wanted, recipe_of
+from orchestrator_core.conductor.tile.terms import Factor, Path, Product, along
+
+
+def _as_it_is(array: Any) -> Any:
+    return array
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,22 @@ class Finish:
         made = summed
         if self.plan.node.name == "gather":
             made = _filled(self.plan.node, made, extra)
+        made = self.scaled(made, shift, extra)
+        return made.astype(self.plan.node.output.dtype).reshape(self.plan.node.output.shape)
+
+    def scaled(
+        self,
+        made: Any,
+        shift: Any,
+        extra: Mapping[Value, Any],
+        of: Callable[[Any], Any] = _as_it_is,
+    ) -> Any:
+        """With the factors that were left out; `of`: what is taken of the other sum's factor."""
         if self.plan.exchange is not None:
-            made = _contracted(self.plan.exchange, self.plan.node, made, extra)
+            made = _contracted(self.plan.exchange, self.plan.node, made, extra, of)
         for side, product in enumerate(self.plan.products):
             made = self._with_factors(made, side, product, shift, extra)
-        return made.astype(self.plan.node.output.dtype).reshape(self.plan.node.output.shape)
+        return made
 
     @property
     def _sizes(self) -> dict[Role, int]:
@@ -70,17 +85,21 @@ class Finish:
         other = ROLES[1 - ROLES.index(self.plan.role)]
         return {self.plan.role: 1, other: self.length[other]}
 
+    def known(self, extra: Mapping[Value, Any]) -> Mapping[Key, Any]:
+        place = Tile(dict.fromkeys(ROLES, 0), self._sizes)
+        return self.recipe.tiles(lambda key: place.of(extra[key[0]], key[1]), place)
+
     def _with_factors(
         self, made: Any, side: int, product: Product, shift: Any, extra: Mapping[Value, Any]
     ) -> Any:
-        place = Tile(dict.fromkeys(ROLES, 0), self._sizes)
-        known = self.recipe.tiles(lambda key: place.of(extra[key[0]], key[1]), place)
+        known = self.known(extra)
         term = product.exponential
         if term is not None and term.shifts is not None:
-            now = jnp.where(jnp.isneginf(shift), jnp.zeros_like(shift), shift)
+            now = subtracted(shift)
             for each in term.shifts:
-                now = now + each.sign * _array(known, each.wanted).astype(now.dtype)
-            made = made * self._laid(jnp.exp(now), side, term.spec, term.path, made.dtype)
+                now = now + each.sign * array_of(known, each.wanted).astype(now.dtype)
+            half = self._laid(jnp.exp(now / 2), side, term.spec, term.path, made.dtype)
+            made = made * half * half  # the whole may be too large or too small for the type
         for factor in product.factors:
             made = self._with_factor(made, side, factor, known)
         return made
@@ -88,7 +107,9 @@ class Finish:
     def _with_factor(self, made: Any, side: int, factor: Factor, known: Mapping[Key, Any]) -> Any:
         if factor.wanted is None:
             return -made
-        array = _array(known, factor.wanted)
+        array = array_of(known, factor.wanted)
+        if factor.kind in ("where", "unless"):
+            return kept(factor.kind, self._laid(array, side, factor.spec, factor.path, bool), made)
         array = self._laid(array, side, factor.spec, factor.path, made.dtype)
         return made * array if factor.kind == "mul" else made / array
 
@@ -107,13 +128,19 @@ def shift_of(plan: Plan) -> RunningMax | None:
     return None if found is None else RunningMax(found[1].key, plan.role)
 
 
-def _array(known: Mapping[Key, Any], wanted: Wanted) -> Any:
+def array_of(known: Mapping[Key, Any], wanted: Wanted) -> Any:
     return jnp.asarray(wanted.value) if isinstance(wanted, Literal) else known[wanted]
 
 
-def _contracted(exchange: Exchange, node: Node, source: Any, extra: Mapping[Value, Any]) -> Any:
+def _contracted(
+    exchange: Exchange,
+    node: Node,
+    source: Any,
+    extra: Mapping[Value, Any],
+    of: Callable[[Any], Any],
+) -> Any:
     """The sum of the other's products with what is accumulated, over what only they have."""
-    other = exchange.other.value if isinstance(exchange.other, Literal) else extra[exchange.other]
+    other = of(other_of(exchange, extra).astype(source.dtype))
     letters = dict(zip(_names(exchange), string.ascii_letters, strict=False))
 
     def named(labels: Any) -> str:
@@ -125,11 +152,16 @@ def _contracted(exchange: Exchange, node: Node, source: Any, extra: Mapping[Valu
 
     made = jnp.einsum(
         f"{named(exchange.other_labels)},{named(exchange.source_labels)}->{named(exchange.out_labels)}",
-        real(jnp.asarray(other).astype(source.dtype), exchange.other_labels),
+        real(other, exchange.other_labels),
         real(source, exchange.source_labels),
         precision=lax.Precision.HIGHEST,
     )
     return made.reshape(node.output.shape)
+
+
+def other_of(exchange: Exchange, extra: Mapping[Value, Any]) -> Any:
+    other = exchange.other
+    return jnp.asarray(other.value if isinstance(other, Literal) else extra[other])
 
 
 def _names(exchange: Exchange) -> list[str]:

@@ -2,103 +2,44 @@
 
 ``sum_j f_i A_ij = f_i sum_j A_ij``. The summand is taken apart into factors that are proven to be
 the same all along the role, and terms that are not. The sum of the terms' product does not need the
-factors to be known, so it can be taken in an earlier pass.
+factors to be known, so it can be taken in an earlier pass. What is known in time anyway is not
+taken apart: identities of real numbers are used where they save a pass, and nowhere else.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 import jax.numpy as jnp
-from jax import lax
+import numpy as np
 
-from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, axis_roles, tile_shape
+from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, axis_roles
+from orchestrator_core.conductor.facts.bounds import is_below_zero
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.facts.transfer import rule_of
 from orchestrator_core.conductor.facts.transfer.views import RESHAPES
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
-from orchestrator_core.conductor.tile.recipe import Key, Wanted, key_of
+from orchestrator_core.conductor.tile.recipe import key_of
 from orchestrator_core.conductor.tile.region import Region
+from orchestrator_core.conductor.tile.terms import Factor, Path, Product, Shift, Term
 
 CASTS = ("convert_element_type", "copy", "stop_gradient", "name")
 VIEWS = (*RESHAPES, "transpose")
 
-Path: TypeAlias = tuple[tuple[Node, Spec], ...]
-"""The views between a term and the summand, outermost first, with the specs of their results."""
+IsKnown: TypeAlias = Callable[[Atom], bool]
+"""Can a value be had in the pass in which the sum is to be taken?"""
 
 
-@dataclass(frozen=True)
-class Factor:
-    """Attributes:
-    kind: ``mul``, ``div`` or ``neg``. wanted: the value; None of ``neg``.
-    spec: of what it is multiplied with, which `path` leads to the summand from.
-    """
-
-    kind: str
-    wanted: Wanted | None
-    spec: Spec
-    path: Path
-
-
-@dataclass(frozen=True)
-class Shift:
-    """What is added to an exponent and does not change along the role; ``sign`` 1 or -1."""
-
-    sign: float
-    wanted: Wanted
-
-
-@dataclass(frozen=True)
-class Term:
-    """A factor that changes along the role; with shifts, the exponential of what is left of its
-    exponent without them.
-
-    Attributes:
-        shifts: None if it is no exponential.
-    """
-
-    value: Value
-    spec: Spec
-    path: Path
-    shifts: tuple[Shift, ...] | None = None
-
-    @property
-    def key(self) -> Key:
-        return self.value, self.spec
-
-    @property
-    def is_exponential(self) -> bool:
-        return self.shifts is not None
-
-
-@dataclass(frozen=True)
-class Product:
-    """An operand of a sum as a product."""
-
-    factors: tuple[Factor, ...] = ()
-    terms: tuple[Term, ...] = ()
-
-    @property
-    def exponential(self) -> Term | None:
-        return next((term for term in self.terms if term.is_exponential), None)
-
-    @property
-    def outside(self) -> list[Wanted]:
-        """What must be known when the sum is finished, and not before."""
-        shifts = [shift.wanted for term in self.terms for shift in term.shifts or ()]
-        return [each.wanted for each in self.factors if each.wanted is not None] + shifts
-
-
-def product_of(region: Region, value: Atom, spec: Spec, role: Role) -> Product:
+def product_of(region: Region, value: Atom, spec: Spec, role: Role, is_known: IsKnown) -> Product:
     """The value as a product of factors that are the same along the role, and of terms."""
-    return _Peeler(region, role).peeled(value, spec)
+    return _Peeler(region, role, is_known).peeled(value, spec)
 
 
 class _Peeler:
-    def __init__(self, region: Region, role: Role) -> None:
-        self.region, self.role = region, role
+    def __init__(self, region: Region, role: Role, is_known: IsKnown) -> None:
+        self.region, self.role, self.is_known = region, role, is_known
         self.flow: Dataflow = region.flow
         self.factors: list[Factor] = []
         self.terms: list[Term] = []
@@ -110,7 +51,7 @@ class _Peeler:
             atom, spec, path = self.open.pop()
             if isinstance(atom, Literal) or self._is_same(atom, spec):
                 self.factors.append(Factor("mul", key_of(atom, spec), spec, path))
-            elif not self._opened(atom, spec, path):
+            elif self.is_known(atom) or not self._opened(atom, spec, path):
                 self.terms.append(Term(atom, spec, path))
         return Product(tuple(self.factors), tuple(self.terms))
 
@@ -130,6 +71,8 @@ class _Peeler:
             return self._open_product(node, spec, specs, path)
         if node.name == "exp":
             return self._open_exponential(node, spec, path)
+        if node.name == "select_n":
+            return self._open_choice(node, spec, specs, path)
         return self._open_single(node, spec, specs, path)
 
     def _open_product(self, node: Node, spec: Spec, specs: list[Spec], path: Path) -> bool:
@@ -151,6 +94,29 @@ class _Peeler:
                 self.open.append((each, given, path))
         return True
 
+    def _open_choice(self, node: Node, spec: Spec, specs: list[Spec], path: Path) -> bool:
+        """A value, or zero where a mask says so."""
+        if len(node.inputs) != 3 or not jnp.issubdtype(node.output.dtype, jnp.floating):
+            return False
+        which, *cases = node.inputs
+        zero = [is_zero(self.flow, each) for each in cases]
+        if sum(zero) != 1 or which.dtype != bool or isinstance(which, Literal):
+            return False
+        kept, kind = (2, "where") if zero[0] else (1, "unless")
+        if {which.shape, node.inputs[kept].shape} != {node.output.shape}:
+            return False
+        if self._is_same(which, specs[0]):
+            self.factors.append(Factor(kind, key_of(which, specs[0]), spec, path))
+        else:
+            self._add(Term(which, specs[0], path, kind=kind))
+        self.open.append((node.inputs[kept], specs[kept], path))
+        return True
+
+    def _add(self, mask: Term) -> None:
+        """A mask twice is that mask."""
+        if mask not in self.terms:
+            self.terms.append(mask)
+
     def _open_exponential(self, node: Node, spec: Spec, path: Path) -> bool:
         """``exp(x - m)`` with ``m`` the same along the role: the exponential of ``x``, shifted."""
         if any(self.role in axis_roles(axis) and len(axis) > 1 for axis in spec):
@@ -162,12 +128,16 @@ class _Peeler:
             shifts.append(shift)
         if isinstance(exponent, Literal) or exponent.shape != node.output.shape:
             return False
-        self.terms.append(Term(exponent, spec, path, tuple(shifts)))
+        whole = self.flow.node_of(node.inputs[0])
+        is_low = len(shifts) == 1 and whole is not None and is_below_zero(self.flow, whole)
+        self.terms.append(Term(exponent, spec, path, tuple(shifts), is_low=is_low))
         return True
 
     def _shifted(self, exponent: Atom, spec: Spec) -> tuple[Atom, Shift] | None:
         node = self.flow.node_of(exponent)
         if node is None or node.name not in ("add", "sub") or exponent in self.region.solid:
+            return None
+        if self.is_known(exponent):
             return None
         first, second = node.inputs
         specs = rule_of(node).back(node, spec)
@@ -198,32 +168,18 @@ class _Peeler:
         return True
 
 
+def is_zero(flow: Dataflow, atom: Atom) -> bool:
+    """Is it zero everywhere, as it was written?"""
+    while (node := flow.node_of(atom)) is not None and (
+        node.name in (*VIEWS, "broadcast_in_dim") or is_cast(node)
+    ):
+        if len(node.inputs) != 1:
+            return False
+        atom = node.inputs[0]
+    return isinstance(atom, Literal) and bool((np.asarray(atom.value) == 0).all())
+
+
 def is_cast(node: Node) -> bool:
     """Does it at most change the precision of numbers?"""
     types = [node.inputs[0].dtype, node.output.dtype] if node.name in CASTS else [bool]
     return all(jnp.issubdtype(dtype, jnp.floating) for dtype in types)
-
-
-def along(path: Path, array: Any, sizes: dict[Role, int]) -> Any:
-    """The views of a path, done to the tile of a term."""
-    for node, spec in reversed(path):
-        if node.name == "transpose":
-            array = lax.transpose(array, node.params["permutation"])
-        else:
-            array = jnp.reshape(array, tile_shape(spec, sizes))
-    return array
-
-
-def labelled(path: Path, labels: list[Any]) -> list[Any] | None:
-    """The labels of a term's axes, on the summand's; axes of one element have the label None.
-    None if a view cuts an axis."""
-    for node, _ in reversed(path):
-        if node.name == "transpose":
-            labels = [labels[k] for k in node.params["permutation"]]
-            continue
-        given, made = node.inputs[0].shape, node.output.shape
-        if [d for d in given if d != 1] != [d for d in made if d != 1]:
-            return None
-        left = iter([label for label, d in zip(labels, given, strict=True) if d != 1])
-        labels = [next(left) if d != 1 else None for d in made]
-    return labels

@@ -14,10 +14,11 @@ from orchestrator_core.conductor.facts.transfer.products import Sides
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.tile.exchange import exchanged
-from orchestrator_core.conductor.tile.hoist import Product, Term, product_of
+from orchestrator_core.conductor.tile.hoist import IsKnown, product_of
 from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import Wanted
 from orchestrator_core.conductor.tile.region import Boundary, Region
+from orchestrator_core.conductor.tile.terms import Product, Term
 
 
 def levels_of(region: Region, is_strict: bool) -> Levels:
@@ -65,28 +66,55 @@ class _Leveller:
         if self.is_strict or not sums_one_role(self.region, boundary):
             return plan
         plan = self._hoisted(plan) or plan
-        found = exchanged(self.region, boundary, self.plans, self._highest)
+        found = self._exchanged(boundary)
         return found if found is not None and found.known <= plan.known else plan
+
+    def _exchanged(self, boundary: Boundary) -> Plan | None:
+        for level in sorted({plan.level for plan in self.plans.values()}):
+            found = exchanged(
+                self.region, boundary, self.plans, self._highest, self._is_known(level)
+            )
+            if found is not None:
+                return found
+        return None
+
+    def _is_known(self, level: int) -> IsKnown:
+        """In a pass of this level."""
+        return lambda atom: self._of(atom) < level
 
     def _hoisted(self, plan: Plan) -> Plan | None:
         """With the sum of the terms alone, if that can be taken earlier."""
         boundary = plan.boundary
-        products = tuple(self._product(boundary, side) for side in range(len(boundary.inputs)))
-        terms = [term for product in products for term in product.terms]
-        level = 1 + max((self._of(term.value) for term in terms), default=0)
-        if level >= plan.level or sum(term.is_exponential for term in terms) > 1:
+        level = self._level(self._products(boundary, 0))
+        if level >= plan.level:
+            return None
+        products = self._products(boundary, level)
+        exponentials = [
+            term for product in products for term in product.terms if term.is_exponential
+        ]
+        if len(exponentials) > 1:
             return None
         outside = [wanted for product in products for wanted in product.outside]
         return Plan(boundary, level, max(level, self._highest(outside)), products)
 
-    def _product(self, boundary: Boundary, side: int) -> Product:
+    def _level(self, products: Iterable[Product]) -> int:
+        """Of the pass in which the terms can be summed."""
+        terms = [term for product in products for term in product.terms]
+        return 1 + max((self._of(term.value) for term in terms), default=0)
+
+    def _products(self, boundary: Boundary, level: int) -> tuple[Product, ...]:
+        """The operands taken apart as far as they are not known in a pass of this level."""
+        sides = range(len(boundary.inputs))
+        return tuple(self._product(boundary, side, level) for side in sides)
+
+    def _product(self, boundary: Boundary, side: int, level: int) -> Product:
         value, spec = boundary.node.inputs[side], boundary.inputs[side]
         if isinstance(value, Literal):
             return Product()
         (role,) = boundary.reduced
         if sum(role is not None for axis in spec for _, role in axis) < 2:
             return Product(terms=(Term(value, spec, ()),))
-        return product_of(self.region, value, spec, role)
+        return product_of(self.region, value, spec, role, self._is_known(level))
 
 
 def sums_one_role(region: Region, boundary: Boundary) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,8 +20,9 @@ from orchestrator_core.conductor.tile.accumulators import (
     Summed,
 )
 from orchestrator_core.conductor.tile.plans import Levels, Plan
-from orchestrator_core.conductor.tile.recipe import Recipe, recipe_of
+from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
 from orchestrator_core.conductor.tile.region import Region
+from orchestrator_core.conductor.tile.sole import step_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Pass:
     shifts: running maxima, which are taken first in each tile. others: all other accumulators.
     of: which accumulator has what a boundary is made from, or a stored value.
     outer: the role of the outer loop, the inner one being the other.
+    instead: of sums that are made in tiles in a way of their own.
     """
 
     flow: Dataflow
@@ -37,6 +40,7 @@ class Pass:
     others: tuple[Accumulator, ...]
     of: dict[Node | Value, Accumulator]
     outer: Role
+    instead: Instead = AS_IT_IS
 
     @property
     def accumulators(self) -> tuple[Accumulator, ...]:
@@ -48,7 +52,8 @@ class Pass:
 
     @cached_property
     def recipe(self) -> Recipe:
-        return recipe_of(self.flow, [each for a in self.accumulators for each in a.wanted])
+        wanted = [each for a in self.accumulators for each in a.wanted]
+        return recipe_of(self.flow, wanted, self.instead)
 
     def is_row(self, spec: Spec) -> bool:
         """Is it finished when the inner loop is?"""
@@ -56,7 +61,8 @@ class Pass:
 
     def largest(self, tile: dict[Role, int]) -> int:
         """Elements of the largest value of a tile."""
-        return max(math.prod(_sizes(step.spec, tile)) for step in self.recipe.steps)
+        made = (math.prod(_sizes(step.spec, tile)) for step in self.recipe.steps)
+        return max(made, default=0)
 
 
 def _sizes(spec: Spec, tile: dict[Role, int]) -> list[int]:
@@ -83,7 +89,25 @@ def _pass(region: Region, levels: Levels, level: int) -> Pass:
     others = tuple(each for each in of.values() if not isinstance(each, RunningMax))
     rows = [sum(roles(a.spec) == {role} for a in (*shifts, *others)) for role in ROLES]
     outer = ROLES[0] if rows[0] >= rows[1] else ROLES[1]
-    return Pass(region.flow, region.length, shifts, others, of, outer)
+    return Pass(region.flow, region.length, shifts, others, of, outer, _instead(region, levels))
+
+
+def pass_as_it_is(region: Region, levels: Levels, plan: Plan) -> Pass:
+    """What sums one boundary alone, and nothing but what it is written to sum."""
+    accumulator = Reduced(plan.boundary)
+    (outer,) = set(ROLES) - {plan.role}
+    of: dict[Node | Value, Accumulator] = {plan.node: accumulator}
+    return Pass(region.flow, region.length, (), (accumulator,), of, outer, _instead(region, levels))
+
+
+def _instead(region: Region, levels: Levels) -> Instead:
+    """Sums of which one element may be all that counts."""
+    steps: dict[Value, StepOf] = {}
+    for plan in levels.plans.values():
+        if plan.exchange is not None and plan.exchange.sole is not None:
+            boundary, sole = plan.boundary, plan.exchange.sole
+            steps[plan.node.output] = functools.partial(step_of, boundary, sole)
+    return Instead.of(region.flow, steps) if steps else AS_IT_IS
 
 
 def _accumulator(plan: Plan) -> Accumulator:

@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from orchestrator_core.conductor.facts.axes import Role
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
-from orchestrator_core.conductor.tile.hoist import Product, Term
 from orchestrator_core.conductor.tile.region import Boundary
+from orchestrator_core.conductor.tile.terms import Product, Term
+
+Label: TypeAlias = str | None
+"""Of an axis: equal labels run together. None: of one element."""
+
+Labels: TypeAlias = list[Label]
+
+
+@dataclass(frozen=True, eq=False)
+class Sole:
+    """Where one element of a sum is all that counts; see `sole`.
+
+    Attributes:
+        exponential: the term whose elements they are. total: the boundary that sums it alone.
+        shift_labels, total_labels: of the axes of its running maximum, and of its sum.
+        again: the sum that is read off, once more. limit: for each of its elements the number
+            that an exponent in a tile must reach, so that this tile has all that counts.
+    """
+
+    exponential: Term
+    total: Node
+    shift_labels: tuple[Label, ...]
+    total_labels: tuple[Label, ...]
+    again: Value
+    limit: Value
 
 
 @dataclass(frozen=True)
@@ -19,13 +44,15 @@ class Exchange:
         source: the other boundary. other: what its result is contracted with.
         other_labels, source_labels, out_labels: of the axes of `other`, of the other boundary's
             result, and of this one's.
+        sole: of a sum of exponentials.
     """
 
     source: Node
     other: Atom
-    other_labels: tuple[str | None, ...]
-    source_labels: tuple[str | None, ...]
-    out_labels: tuple[str | None, ...]
+    other_labels: tuple[Label, ...]
+    source_labels: tuple[Label, ...]
+    out_labels: tuple[Label, ...]
+    sole: Sole | None = None
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def skipped_tiles(runner: Runner, count: dict[Role, int]) -> int:
     if not runner.is_skipping:
         return 0
     blocks = Blocks(dict.fromkeys(ROLES, 0), count, runner.size)
-    leaves = {key: _usual(key) for key in one.recipe.leaves}
+    leaves = {key: usual_interval(key) for key in one.recipe.leaves}
     known = intervals(one.recipe, blocks, one.outer, leaves)
 
     def interval(wanted: Wanted) -> Interval:
@@ -143,7 +143,7 @@ def _of_literal(literal: Literal) -> Interval:
     return exactly(literal.value)
 
 
-def _usual(key: Key) -> Interval:
+def usual_interval(key: Key) -> Interval:
     value: Value = key[0]
     if not is_real(value.dtype):
         return UNKNOWN

@@ -11,15 +11,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import jax.numpy as jnp
+
 from orchestrator_core.conductor.facts.axes import Spec, Untileable, roles
+from orchestrator_core.conductor.facts.bounds import COPIES, is_below_zero
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.facts.transfer import rule_of
+from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
 from orchestrator_core.conductor.facts.transfer.views import RESHAPES
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 VIEWS = ("broadcast_in_dim", "transpose", *RESHAPES)
+ONE_BY_ONE = ELEMENTWISE | {*VIEWS}
 
 Key: TypeAlias = tuple[Value, Spec]
 """A value, and how tiles cut it."""
@@ -35,15 +40,22 @@ def key_of(atom: Atom, spec: Spec) -> Wanted:
 class Step:
     """Attributes:
     node: what is done. made: what it makes. inputs: what it reads.
+    is_below_zero: is it a difference that is proven to be nowhere above zero?
     """
 
     node: Node
     made: Key
     inputs: tuple[Wanted, ...]
+    is_below_zero: bool = False
 
     @property
     def spec(self) -> Spec:
         return self.made[1]
+
+    def __call__(self, arrays: Sequence[Any], tile: Tile) -> Any:
+        if self.is_below_zero:
+            return below_zero(*arrays)
+        return rule_of(self.node).evaluate(self.node, self.spec, arrays, tile)
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,7 @@ class Recipe:
         known = {key: read(key) for key in self.leaves}
         for step in self.steps:
             arrays = [_array(known, each) for each in step.inputs]
-            known[step.made] = rule_of(step.node).evaluate(step.node, step.spec, arrays, tile)
+            known[step.made] = step(arrays, tile)
         return known
 
 
@@ -73,7 +85,34 @@ def _array(known: Mapping[Key, Any], wanted: Wanted) -> Any:
     return wanted.value if isinstance(wanted, Literal) else known[wanted]
 
 
-def recipe_of(flow: Dataflow, wanted: Iterable[Wanted]) -> Recipe:
+StepOf: TypeAlias = Callable[[Spec], Step]
+
+
+@dataclass(frozen=True)
+class Instead:
+    """Attributes:
+    steps: by value, what makes a tile of it in a way of its own.
+    near: values that are made of these element by element.
+    """
+
+    steps: Mapping[Value, StepOf]
+    near: frozenset[Value]
+
+    @classmethod
+    def of(cls, flow: Dataflow, steps: Mapping[Value, StepOf]) -> Instead:
+        near, stack = set[Value](), list(steps)
+        while stack:
+            for node, _ in flow.readers[stack.pop()]:
+                if node.name in ONE_BY_ONE and node.output not in near:
+                    near.add(node.output)
+                    stack.append(node.output)
+        return cls(steps, frozenset(near))
+
+
+AS_IT_IS = Instead({}, frozenset())
+
+
+def recipe_of(flow: Dataflow, wanted: Iterable[Wanted], instead: Instead = AS_IT_IS) -> Recipe:
     """How all that is wanted is made."""
     leaves: dict[Key, None] = {}
     steps: dict[Key, Step] = {}
@@ -83,7 +122,7 @@ def recipe_of(flow: Dataflow, wanted: Iterable[Wanted]) -> Recipe:
         if key in leaves or key in steps:
             stack.pop()
             continue
-        step = _step(flow, key)
+        step = _step(flow, key, instead)
         if step is None:
             leaves[stack.pop()] = None
             continue
@@ -99,11 +138,14 @@ def recipe_of(flow: Dataflow, wanted: Iterable[Wanted]) -> Recipe:
     return Recipe(tuple(leaves), tuple(steps.values()))
 
 
-def _step(flow: Dataflow, key: Key) -> Step | None:
+def _step(flow: Dataflow, key: Key, instead: Instead) -> Step | None:
     """What makes a tile from tiles; None of a leaf."""
     value, spec = key
     node, count = flow.node_of(value), len(roles(spec))
-    if node is None or (count < 2 and not _is_free(flow, value, node)):
+    if count == 1 and value in instead.steps:
+        return instead.steps[value](spec)
+    is_near = count == 1 and value in instead.near
+    if node is None or (count < 2 and not is_near and not _is_free(flow, value, node)):
         return None
     if count == 0 and not (flow.is_cheap(value) and value.size == 1):
         return None
@@ -111,7 +153,28 @@ def _step(flow: Dataflow, key: Key) -> Step | None:
         specs: Sequence[Spec] = rule_of(node).back(node, spec)
     except Untileable:
         return None
-    return Step(node, key, tuple(map(key_of, node.inputs, specs)))
+    is_low = count == 2 and _rounds_late(flow, node) and is_below_zero(flow, node)
+    return Step(node, key, tuple(map(key_of, node.inputs, specs)), is_low)
+
+
+def below_zero(value: Any, largest: Any) -> Any:
+    """``value - largest``, and exactly 0 where they are equal. If the value is a product, a
+    compiler may make one rounding of it and the difference, and what it is off by then is as large
+    as the value's last digit: of ``-1e30 * scale``, which masks, infinite when exponentiated.
+    Infinities still give NaN."""
+    return jnp.where(value == largest, largest - largest, value - largest)
+
+
+ROUNDED = frozenset({"dot_general", "select_n", "max", "min", "gather"})
+"""What is never rounded together with a difference that reads it."""
+
+
+def _rounds_late(flow: Dataflow, node: Node) -> bool:
+    """Is it a difference that a compiler may round together with what makes its first operand?"""
+    given = flow.node_of(node.inputs[0]) if node.name == "sub" else None
+    while given is not None and (given.name in VIEWS or given.name in COPIES):
+        given = flow.node_of(given.inputs[0])
+    return given is not None and given.name not in ROUNDED
 
 
 def _is_free(flow: Dataflow, value: Value, node: Node) -> bool:

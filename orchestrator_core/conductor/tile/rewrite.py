@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from orchestrator_core.conductor import _jax
-from orchestrator_core.conductor.cost import Work, price
+from orchestrator_core.conductor.cost import price
 from orchestrator_core.conductor.facts.axes import full_shape
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
@@ -18,8 +17,8 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.rewrite import in_bodies
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
-from orchestrator_core.conductor.tile.accumulators import Accumulator
 from orchestrator_core.conductor.tile.canonical import canonical
+from orchestrator_core.conductor.tile.careful import careful
 from orchestrator_core.conductor.tile.choose import (
     Candidate,
     Form,
@@ -28,10 +27,8 @@ from orchestrator_core.conductor.tile.choose import (
     is_pairwise,
     refusal,
 )
-from orchestrator_core.conductor.tile.finish import Finish, shift_of
+from orchestrator_core.conductor.tile.finishing import finish_nodes
 from orchestrator_core.conductor.tile.gain import of_site, price_with, refusal_of
-from orchestrator_core.conductor.tile.passes import Pass
-from orchestrator_core.conductor.tile.plans import Plan
 from orchestrator_core.conductor.tile.price import PassPrice, Prices, looks
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
@@ -45,13 +42,34 @@ def tile(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     return in_bodies(functools.partial(tiled, settings=settings), graph, goal)
 
 
-def tiled(graph: Graph, goal: Goal, settings: TileSettings) -> tuple[Graph, list[Site]]:
-    """All regions of one graph that are worth it."""
-    rewriter = _Rewriter(graph, goal, settings)
+def tiled(
+    graph: Graph, goal: Goal, settings: TileSettings, emission: Emission | None = None
+) -> tuple[Graph, list[Site]]:
+    """All regions of one graph that are worth it.
+
+    Args:
+        emission: what passes become; None for loops over tiles.
+    """
+    rewriter = _Rewriter(graph, goal, settings, emission or LOOPS)
     for seed in rewriter.seeds():
         rewriter.try_at(seed)
     changed = any(site.is_changed for site in rewriter.sites)
     return rewriter.graph if changed else graph, rewriter.sites
+
+
+@dataclass(frozen=True)
+class Emission:
+    """What passes become.
+
+    Attributes:
+        name: of the rewrite. prices: a new list of what passes cost. node: of a pass and its price.
+        words: what a form is.
+    """
+
+    name: str
+    prices: Callable[[], Prices]
+    node: Callable[[Runner, PassPrice], Node]
+    words: Callable[[Form], str]
 
 
 @dataclass(frozen=True)
@@ -64,11 +82,13 @@ class _Verdict:
 
 
 class _Rewriter:
-    def __init__(self, graph: Graph, goal: Goal, settings: TileSettings) -> None:
-        self.goal, self.settings = goal, settings
+    def __init__(
+        self, graph: Graph, goal: Goal, settings: TileSettings, emission: Emission
+    ) -> None:
+        self.goal, self.settings, self.emission = goal, settings, emission
         self.graph = canonical(graph, functools.partial(is_pairwise, settings=settings))
         self.flow = Dataflow(self.graph)
-        self.prices = Prices()
+        self.prices = emission.prices()
         self.verdicts: dict[object, _Verdict] = {}
         self.sites: list[Site] = []
         self.seen: set[Value] = set()
@@ -90,22 +110,22 @@ class _Rewriter:
             if candidates:
                 self.sites.append(self._tried(candidates[0]))
         except Exception as error:  # this site stays as it is
-            self.sites.append(_left(self.flow, seed, f"{type(error).__name__}: {error}"))
+            self.sites.append(self._left(seed, f"{type(error).__name__}: {error}"))
 
     def _tried(self, candidate: Candidate) -> Site:
         seed = candidate.region.seed
-        known = self.goal.decided(NAME, *_found(seed, self.flow))
+        known = self.goal.decided(self.emission.name, *_found(seed, self.flow))
         if known is not None and not known.is_changed:
             return known
         why = refusal(candidate, self.settings)
         if why:
-            return _left(self.flow, seed, why)
+            return self._left(seed, why)
         form = form_of(candidate, self.goal, _pinned(self.settings, known), self.prices)
         after = self._with(candidate, form)
         verdict = self._verdict(form, after) if known is None else _decided(known)
         if not verdict.why:
             self.graph, self.flow = after, Dataflow(after)
-        return _site(candidate, form, verdict)
+        return self._site(candidate, form, verdict)
 
     def _verdict(self, form: Form, after: Graph) -> _Verdict:
         """What the change gains. Of forms that look the same, as those of many layers, only the
@@ -120,12 +140,25 @@ class _Rewriter:
 
     def _with(self, candidate: Candidate, form: Form) -> Graph:
         passes = {
-            level: _pass_node(runner, form.prices[level]) for level, runner in form.passes.items()
+            level: self.emission.node(runner, form.prices[level])
+            for level, runner in form.passes.items()
         }
-        nodes = [*passes.values(), *_finish_nodes(candidate, passes)]
+        nodes = [*passes.values(), *finish_nodes(candidate, form, passes)]
         replaced = {value for node in nodes for value in node.outputs}
         kept = [node for node in self.graph.nodes if replaced.isdisjoint(node.outputs)]
         return self.graph.with_nodes([*kept, *nodes])
+
+    def _left(self, seed: Value, why: str) -> Site:
+        return Site(self.emission.name, *_found(seed, self.flow), AS_IT_IS, why)
+
+    def _site(self, candidate: Candidate, form: Form, verdict: _Verdict) -> Site:
+        source, found = _found(candidate.region.seed, candidate.region.flow)
+        saved = len(candidate.region.owned) - len(candidate.region.stored)
+        reason = verdict.why or f"{saved} values of that size are not kept"
+        chosen = AS_IT_IS if verdict.why else self.emission.words(form)
+        settings = dict(form.size)
+        name = self.emission.name
+        return Site(name, source, found, chosen, reason, verdict.was, verdict.now, settings)
 
 
 def _pinned(settings: TileSettings, known: Site | None) -> TileSettings:
@@ -143,69 +176,13 @@ def _pass_node(runner: Runner, price: PassPrice) -> Node:
         Value(_jax.ShapedArray(full_shape(a.spec), a.dtype)) for a in runner.accumulators
     )
     params = {"runner": runner, "work": price.work}
-    return Node("tiled_pass", runner.one.recipe.values, outputs, runner, params)
-
-
-def _finish_nodes(candidate: Candidate, passes: dict[int, Node]) -> list[Node]:
-    region, plans = candidate.region, candidate.levels.plans
-    where = {level: _Where(one, passes[level]) for level, one in candidate.passes.items()}
-    made = []
-    for plan in plans.values():
-        source = plans[plan.exchange.source] if plan.exchange is not None else plan
-        finish = Finish.of(region.flow, plan, region.length)
-        made.append(_finish_node(finish, source, where[plan.level]))
-    for value, level in candidate.levels.stores.items():
-        stored = where[level].value(value)
-        made.append(Node("tiled_store", (stored,), (value,), list))
-    return made
-
-
-class _Where:
-    """Which outputs of a pass hold what."""
-
-    def __init__(self, one: Pass, node: Node) -> None:
-        self._of = dict(zip(one.accumulators, node.outputs, strict=True))
-        self._one = one
-
-    def value(self, key: Node | Value) -> Value:
-        return self._of[self._one.of[key]]
-
-    def held(self, accumulator: Accumulator) -> Value:
-        return self._of[accumulator]
-
-
-def _finish_node(finish: Finish, source: Plan, where: _Where) -> Node:
-    shift = shift_of(source)
-    shifts = (where.held(shift),) if shift is not None else ()
-    extra = finish.extra
-
-    def apply(arrays: Sequence[Any]) -> list[Any]:
-        rest = dict(zip(extra, arrays[1 + len(shifts) :], strict=True))
-        return [finish(arrays[0], arrays[1] if shifts else None, rest)]
-
-    inputs = (where.value(source.node), *shifts, *extra)
-    node = finish.plan.node
-    size, moved = node.output.size, sum(each.nbytes for each in (*inputs, node.output))
-    work = Work(flops=4.0 * size, nbytes=float(moved), kernels=1.0)
-    return Node("tiled_sum", inputs, node.outputs, apply, {"work": work}, source=node.source)
+    return Node("tiled_pass", runner.one.recipe.values, outputs, careful(runner), params)
 
 
 def _found(seed: Value, flow: Dataflow) -> tuple[str, str]:
     node = flow.node_of(seed)
     shape = " x ".join(map(str, seed.shape))
     return (node.source if node else "", f"pairwise computation of {shape}")
-
-
-def _left(flow: Dataflow, seed: Value, why: str) -> Site:
-    return Site(NAME, *_found(seed, flow), AS_IT_IS, why)
-
-
-def _site(candidate: Candidate, form: Form, verdict: _Verdict) -> Site:
-    source, found = _found(candidate.region.seed, candidate.region.flow)
-    saved = len(candidate.region.owned) - len(candidate.region.stored)
-    reason = verdict.why or f"{saved} values of that size are not kept"
-    chosen = AS_IT_IS if verdict.why else _words(form)
-    return Site(NAME, source, found, chosen, reason, verdict.was, verdict.now, dict(form.size))
 
 
 def _words(form: Form) -> str:
@@ -215,3 +192,7 @@ def _words(form: Form) -> str:
     skipped = sum(price.skipped for price in form.prices.values())
     said = f"{count} pass{'es' if count > 1 else ''} of {size['i']} x {size['j']} tiles"
     return f"{said}, {skipped} of {tiles} tiles may be skipped" if skipped else said
+
+
+LOOPS = Emission(NAME, Prices, _pass_node, _words)
+"""Loops over tiles, as XLA runs them."""

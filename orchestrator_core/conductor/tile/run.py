@@ -87,10 +87,10 @@ class Runner:
             return _Inner(first, count, size, None, None)
         names = (self.one.outer, self.one.inner)
         ours = [dict(zip(names, pair, strict=True)) for pair in zip(outer, inner, strict=True)]
-        need = jnp.stack(needs(self.one, Blocks(*ours), whole))
-        order = jnp.argsort(-need.max(0), axis=1, stable=True)
-        need = jnp.take_along_axis(need, order[None], axis=2)
-        return _Inner(first, count, size, order, lax.cummax(need, 2, reverse=True))
+        need = needs(self.one, Blocks(*ours), whole)
+        order, *need = _sorted(functools.reduce(jnp.maximum, need), need)
+        least = lax.cummax(jnp.stack(need), 2, reverse=True)
+        return _Inner(first, count, size, order, least)
 
 
 @dataclass(frozen=True)
@@ -189,6 +189,13 @@ class _Inner:
 
         made: State = lax.while_loop(goes_on, body, (jnp.int32(0), now))[1]
         return made
+
+
+def _sorted(most: Any, arrays: Sequence[Any]) -> list[Any]:
+    """The columns of each row from the one with the largest number in `most` on: where they stood,
+    and arrays in that order. XLA makes what it sorts once, and what it gathers again and again."""
+    at = lax.broadcasted_iota(jnp.int32, most.shape, 1)
+    return list(lax.sort((-most, at, *arrays), dimension=1, is_stable=True, num_keys=1)[1:])
 
 
 def _loop(count: int, body: Callable[[Any, State], State], state: State) -> State:

@@ -64,11 +64,11 @@ def needs(one: Pass, blocks: Blocks, whole: dict[Key, Any]) -> list[Any]:
     Args:
         whole: the values that leaves are cut from.
     """
-    leaves = {key: _of_leaf(one, blocks, key, array) for key, array in whole.items()}
+    leaves = {key: interval_of_leaf(one, blocks, key, array) for key, array in whole.items()}
     known = intervals(one.recipe, blocks, one.outer, leaves)
 
     def interval(wanted: Wanted) -> Interval:
-        return _of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
+        return interval_of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
 
     shape = (blocks.count[one.outer], blocks.count[one.inner])
     return [jnp.broadcast_to(a.need(interval), shape) for a in one.accumulators]
@@ -90,11 +90,11 @@ def _of_step(step: Step, blocks: Blocks, outer: Role, known: dict[Key, Interval]
         return _of_iota(step, blocks, outer)
     if not is_real(step.made[0].dtype):
         return UNKNOWN
-    inputs = [_of_literal(w) if isinstance(w, Literal) else known[w] for w in step.inputs]
+    inputs = [interval_of_literal(w) if isinstance(w, Literal) else known[w] for w in step.inputs]
     return interval_of(step.node, inputs)
 
 
-def _of_literal(literal: Literal) -> Interval:
+def interval_of_literal(literal: Literal) -> Interval:
     is_number = np.ndim(literal.value) == 0 and is_real(np.dtype(literal.dtype))
     return exactly(literal.value) if is_number else UNKNOWN
 
@@ -119,7 +119,7 @@ def _holds(dtype: Any, number: int) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.integer)) and number <= int(np.iinfo(dtype).max)
 
 
-def _of_leaf(one: Pass, blocks: Blocks, key: Key, array: Any) -> Interval:
+def interval_of_leaf(one: Pass, blocks: Blocks, key: Key, array: Any) -> Interval:
     """The ends of each block of a value. What no tile cuts is joined first, in the value's own
     shape: else XLA would make the value once more in another."""
     spec = key[1]

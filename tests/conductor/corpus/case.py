@@ -61,3 +61,18 @@ def wide(tree: Any) -> Any:
 def _wide(leaf: Any) -> Any:
     is_number = jax.numpy.issubdtype(leaf.dtype, jax.numpy.floating)
     return np.asarray(leaf).astype(np.float64) if is_number else leaf
+
+
+def shaken(tree: Any) -> Any:
+    """The same numbers but for the last digit of those of float32, up or down by chance."""
+    random = np.random.default_rng(0)
+    return jax.tree.map(lambda leaf: _shaken(leaf, random), tree)
+
+
+def _shaken(leaf: Any, random: np.random.Generator) -> Any:
+    if leaf.dtype != np.float32:
+        return leaf
+    array = np.asarray(leaf)
+    to = np.where(random.integers(2, size=array.shape) == 1, np.inf, -np.inf).astype(array.dtype)
+    is_usual = np.isfinite(array) & (array != 0)
+    return np.where(is_usual, np.nextafter(array, to), array)

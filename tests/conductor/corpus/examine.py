@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from orchestrator_core.conductor import Conducted, Goal
-from tests.conductor.corpus.case import Case, wide
+from tests.conductor.corpus.case import Case, shaken, wide
 from tests.conductor.corpus.judge import Verdict, judged
 from tests.conductor.corpus.transforms import TRANSFORMS, Wrap
 
@@ -54,16 +54,21 @@ def examined(case: Case, transform: str, goal: Goal) -> Outcome:
     with x64() if case.is_x64 else contextlib.nullcontext():
         ours = built(lambda function: Conducted(function, goal)).lower(*arguments)
         theirs = built(lambda function: function).lower(*arguments)
-        conducted, original = ours.compile()(*arguments), theirs.compile()(*arguments)
+        plain = theirs.compile()
+        conducted, original = ours.compile()(*arguments), plain(*arguments)
 
-    def exact() -> Any:
+    def exact(given: Any = arguments) -> Any:
         with x64():
-            return built(lambda function: function)(*wide(arguments))
+            return built(lambda function: function)(*wide(given))
+
+    def moved() -> tuple[Any, Any]:
+        with x64() if case.is_x64 else contextlib.nullcontext():
+            return plain(*shaken(arguments)), exact(shaken(arguments))
 
     return Outcome(
         case,
         transform,
-        judged(conducted, original, exact, goal.is_strict),
+        judged(conducted, original, exact, goal.is_strict, moved),
         _has_pairs(theirs.as_text(), case.large, (arguments, original)),
         _has_pairs(ours.as_text(), case.large, (arguments, original)),
     )

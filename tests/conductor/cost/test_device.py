@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,6 @@ import pytest
 from orchestrator_core.conductor.cost import (
     Device,
     calibrate,
-    current_device,
     device_store,
     this_device,
 )
@@ -21,9 +21,10 @@ from orchestrator_core.conductor.cost.known_devices import known_device
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("ORCHESTRATOR_CACHE", str(tmp_path))
-    current_device.forget()
+    monkeypatch.delenv("ORCHESTRATOR_CALIBRATE", raising=False)
+    calibrate.forget()
     yield tmp_path
-    current_device.forget()
+    calibrate.forget()
 
 
 def test_a_published_device_is_known_by_a_word_of_its_name() -> None:
@@ -88,3 +89,36 @@ def test_a_device_is_measured_once_and_kept(cache: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(calibrate, "_measured", lambda _: pytest.fail("measured again"))
     assert calibrate.calibrate() == found[0]
+
+
+def test_what_is_only_assumed_is_measured_before_the_first_plan(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate, "QUICK_RUN_S", 0.0)
+    monkeypatch.setattr(calibrate, "STEADY", 1e9)
+    assert this_device().origin == "assumed"
+    assert calibrate.ready().origin == "measured"
+    assert list(cache.rglob("*.json"))
+    monkeypatch.setattr(calibrate, "_in_a_hurry", lambda _: pytest.fail("measured again"))
+    assert calibrate.ready() == this_device()
+
+
+def test_a_busy_machine_is_asked_once_and_nothing_of_it_is_kept(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Device] = []
+    monkeypatch.setattr(calibrate, "_in_a_hurry", asked.append)
+    assert calibrate.ready().origin == "assumed"
+    assert calibrate.ready().origin == "assumed"
+    assert len(asked) == 1
+    assert not list(cache.rglob("*.json"))
+
+
+def test_nothing_is_measured_where_that_is_off(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device_store.store(dataclasses.replace(this_device(), origin="measured"))
+    monkeypatch.setenv("ORCHESTRATOR_CALIBRATE", "off")
+    calibrate.forget()
+    monkeypatch.setattr(calibrate, "_in_a_hurry", lambda _: pytest.fail("measured"))
+    assert calibrate.ready().origin == "assumed"

@@ -9,9 +9,12 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from orchestrator_core.conductor import Goal
+from orchestrator_core.conductor import Goal, _jax
+from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.scan import Scan
+from orchestrator_core.conductor.recurrence.parts import piece
 from tests.conductor.recurrence.judged import errors, normal, rewritten, run, with_gradients
 
 
@@ -164,3 +167,11 @@ def test_whole_numbers_wrap_as_before(dtype: Any) -> None:
     function, _, _ = rewritten(wraps, [x])
     for a, b in zip(run(function, [x]), jax.jit(wraps)(x), strict=True):
         assert jnp.array_equal(a, b)
+
+
+def test_a_piece_that_is_given_one_of_the_values_of_a_node_does_not_need_the_node() -> None:
+    graph = read(_jax.trace(lambda x: jnp.sin(jnp.split(x, 2)[0]), normal((6,))))
+    (half, _) = next(node.outputs for node in graph.nodes if node.name == "split")
+    part = piece(graph, [half], graph.outputs)
+    assert [node.name for node in part.nodes] == ["sin"]
+    assert evaluate(part, [jnp.zeros(3)])[0].tolist() == [0.0, 0.0, 0.0]

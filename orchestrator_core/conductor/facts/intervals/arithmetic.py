@@ -132,9 +132,12 @@ def _dot(node: Node, inputs: Sequence[Interval]) -> Interval:
 
 
 def _sum(node: Node, inputs: Sequence[Interval]) -> Interval:
-    """No more than their number times the largest."""
     (a,) = inputs
-    shape = node.inputs[0].shape
+    return sum_of(node, node.inputs[0].shape, a)
+
+
+def sum_of(node: Node, shape: Sequence[int], a: Interval) -> Interval:
+    """Of elements along the axes of a node: no more than their number times the largest."""
     count = math.prod(shape[k] for k in node.params["axes"])
     slack = 1.0 + 4e-7 * count
     low = xp.where(a.low < 0, a.low * count * slack, a.low * count / slack)

@@ -25,7 +25,7 @@ def _same(node: Node, inputs: Sequence[Interval]) -> Interval:
     return inputs[0]
 
 
-def _join(node: Node, inputs: Sequence[Interval]) -> Interval:
+def join(node: Node, inputs: Sequence[Interval]) -> Interval:
     """Of elements that come from several values."""
     made = inputs[0]
     for each in inputs[1:]:
@@ -54,5 +54,5 @@ def _convert(node: Node, inputs: Sequence[Interval]) -> Interval:
 
 
 INTERVALS.update(dict.fromkeys(SAME, _same))
-INTERVALS["concatenate"] = INTERVALS["pad"] = _join
+INTERVALS["concatenate"] = INTERVALS["pad"] = join
 INTERVALS["convert_element_type"] = INTERVALS["reduce_precision"] = _convert

@@ -14,6 +14,7 @@ from orchestrator_core.conductor.facts.axes import Spec
 from orchestrator_core.conductor.facts.intervals.arrays import xp
 from orchestrator_core.conductor.facts.transfer.reductions import REDUCTIONS
 from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.oriented import product
 from orchestrator_core.conductor.tile.accumulators.base import (
     NEVER,
     IntervalOf,
@@ -36,13 +37,24 @@ COMBINE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Reduced:
-    """The boundary's own operation on each tile, combined."""
+    """The boundary's own operation on each tile, combined.
+
+    Attributes:
+        scale: a power of two that an operand of a sum is multiplied with, which loses nothing but
+            what is very small.
+    """
 
     boundary: Boundary
+    scale: float = 1.0
 
     @property
     def kind(self) -> str:
         return REDUCTIONS.get(self.boundary.node.name, "sum")
+
+    @property
+    def may_overflow(self) -> bool:
+        """Does it add numbers, of which parts may be too large where the whole is not?"""
+        return self.kind == "sum" and bool(jnp.issubdtype(self.dtype, jnp.floating))
 
     @property
     def spec(self) -> Spec:
@@ -62,7 +74,10 @@ class Reduced:
         return neutral(self.kind, self.dtype)
 
     def added(self, old: Any, tiles: Tiles) -> Any:
-        part = applied(self.boundary.node, [tiles[each] for each in self.wanted])
+        *rest, last = (tiles[each] for each in self.wanted)
+        if self.scale != 1:
+            last = last * jnp.asarray(self.scale, last.dtype)
+        part = applied(self.boundary.node, [*rest, last])
         return COMBINE[self.kind](old, part.astype(old.dtype))
 
     def need(self, interval: IntervalOf) -> Any:
@@ -88,7 +103,7 @@ def applied(node: Node, operands: list[Any]) -> Any:
     """A sum in at least 32 bits, or any other boundary, of tiles."""
     if node.name == "dot_general":
         left, right = operands
-        return lax.dot_general(
+        return product(
             left,
             right,
             node.params["dimension_numbers"],

@@ -53,9 +53,8 @@ class RunningMax:
         return jnp.maximum(old, new.reshape(old.shape))
 
     def shift(self, old: Any, new: Any) -> tuple[Any, Any]:
-        """What to subtract now, and the scale of what was summed before. Where all exponents so far
-        are minus infinity nothing is subtracted, so that their exponentials are zero, not NaN."""
-        now = jnp.where(jnp.isneginf(new), jnp.zeros_like(new), new)
+        """What to subtract now, and the scale of what was summed before."""
+        now = subtracted(new)
         return now, jnp.exp(old - now)
 
     def need(self, interval: IntervalOf) -> Any:
@@ -65,3 +64,9 @@ class RunningMax:
 
     def have(self, now: Any) -> Any:
         return now.min().astype(float)
+
+
+def subtracted(largest: Any) -> Any:
+    """The largest exponent, and nothing where it is infinite: then the exponentials are zero, or
+    infinite, and not NaN."""
+    return jnp.where(jnp.isinf(largest), jnp.zeros_like(largest), largest)

@@ -13,6 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from orchestrator_core.conductor.facts.axes import Spec, tile_shape
+from orchestrator_core.conductor.facts.intervals import Interval
 from orchestrator_core.conductor.facts.transfer.products import Sides
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal
@@ -24,9 +25,9 @@ from orchestrator_core.conductor.tile.accumulators.base import (
 )
 from orchestrator_core.conductor.tile.accumulators.reduced import all_of, any_of, applied
 from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax
-from orchestrator_core.conductor.tile.hoist import Term, along
 from orchestrator_core.conductor.tile.plans import Plan
-from orchestrator_core.conductor.tile.recipe import Wanted
+from orchestrator_core.conductor.tile.recipe import Wanted, below_zero
+from orchestrator_core.conductor.tile.terms import Term, along
 
 
 @dataclass(frozen=True)
@@ -75,39 +76,53 @@ class Summed:
         if isinstance(value, Literal):
             return value.value
         made: Any = None
-        for term in self.plan.products[side].terms:
-            factor = self._factor(term, tiles)
-            made = factor if made is None else made * factor
+        terms = self.plan.products[side].terms
+        for term in terms:
+            if term.kind == "mul":
+                factor = self._factor(term, tiles)
+                made = factor if made is None else made * factor
         shape = tile_shape(spec, tiles.place.size)
         made = jnp.ones(shape, value.dtype) if made is None else made
-        return jnp.broadcast_to(made, shape).astype(value.dtype)
+        made = jnp.broadcast_to(made, shape).astype(value.dtype)
+        for term in terms:
+            if term.kind != "mul":
+                made = kept(term.kind, self._factor(term, tiles), made)
+        return made
 
     def _factor(self, term: Term, tiles: Tiles) -> Any:
         made, sizes = tiles[term.key], dict(tiles.place.size)
         shift = self.shift
         if term.is_exponential and shift is not None:
             subtracted, _ = tiles.shifts[shift]
-            made = jnp.exp(_below(made.astype(subtracted.dtype), subtracted))
+            made = jnp.exp(below_zero(made.astype(subtracted.dtype), subtracted))
         return along(term.path, jnp.broadcast_to(made, tile_shape(term.spec, sizes)), sizes)
 
     def need(self, interval: IntervalOf) -> Any:
         """An exponential is left to its shift, which must not change either."""
         terms = [term for product in self.plan.products for term in product.terms]
-        found = [interval(term.key) for term in terms if not term.is_exponential]
+        found = [
+            interval(term.key) for term in terms if term.kind == "mul" and not term.is_exponential
+        ]
         finite = all_of(each.is_finite for each in found)
+        masks = any_of(_is_gone(term, interval(term.key)) for term in terms if term.kind != "mul")
         gone = any_of(each.is_zero for each in found) if self.shift is None else True
-        return always_if(finite & gone)
+        return always_if(finite & (gone | masks))
 
     def have(self, now: Any) -> Any:
         return 0.0
 
 
-def _below(exponent: Any, largest: Any) -> Any:
-    """``exponent - largest``, and exactly 0 where they are equal. If the exponent is a product, a
-    compiler may make one rounding of it and the difference, and what it is off by then is as large
-    as the exponent's last digit: of ``-1e30 * scale``, which masks, infinite when exponentiated.
-    Infinities still give NaN."""
-    return jnp.where(exponent >= largest, largest - largest, exponent - largest)
+def _is_gone(mask: Term, found: Interval) -> Any:
+    """Is nothing let through?"""
+    if mask.kind == "where":
+        return found.is_zero
+    return found.sound & (found.low == 1)
+
+
+def kept(kind: str, mask: Any, array: Any) -> Any:
+    """Zero where the mask says so."""
+    zero = jnp.zeros_like(array)
+    return jnp.where(mask, array, zero) if kind == "where" else jnp.where(mask, zero, array)
 
 
 def spread(node: Node, side: int, array: Any) -> Any:

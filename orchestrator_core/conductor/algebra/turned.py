@@ -1,0 +1,127 @@
+"""Matrix products the other way round, where a CPU's library would turn a large operand.
+
+So it is with the gradient of a matrix, ``x^T g``, whenever x is larger than g and the result: the
+same sums come from ``(g^T x)^T``. Only their order may change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator_core.conductor.algebra.judged import site
+from orchestrator_core.conductor.cost import Device, this_device
+from orchestrator_core.conductor.cost.lying import Numbers, free_axes, is_better_turned
+from orchestrator_core.conductor.cost.operand_copies import swapped
+from orchestrator_core.conductor.cost.roofline import seconds_of_product, turning_s
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.ir.written import in_place_of, written
+from orchestrator_core.conductor.oriented import product
+from orchestrator_core.conductor.site import Price, Site
+
+FOUND = "a matrix product whose larger operand lies the other way round"
+SMALL = 2**14
+"""Elements: what is smaller is turned in no time."""
+
+
+def turned(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """The graph with such products turned where that is faster."""
+    sites: list[Site] = []
+    device = this_device()
+    if device.platform != "cpu" or goal.objective == "memory":
+        return graph, sites
+    for node in [each for each in graph.nodes if each.name == "dot_general"]:
+        seen = _seen(graph, node)
+        if seen is None or seen.left.size < SMALL:
+            continue
+        if not is_better_turned(seen.left, seen.right, seen.numbers):
+            continue
+        both = _prices(node, seen, device)
+        decided = site(node, FOUND, "its operands and its result turned", both, goal)
+        sites.append(decided)
+        if decided.is_changed:
+            graph = _with(graph, node, seen)
+    return graph, list(dict.fromkeys(sites))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A product as XLA sees it: of what lies in memory, and turned as its only reader has it.
+
+    Attributes:
+        last: the node that makes what is read: the product, or who turns it.
+    """
+
+    left: Value
+    right: Value
+    numbers: Numbers
+    last: Node
+
+
+def _seen(graph: Graph, node: Node) -> _Seen | None:
+    """None of a product of numbers, or of one whose operand was turned in another way."""
+    sides = [_lying(graph, node, side) for side in (0, 1)]
+    one, two = sides
+    if one is None or two is None:
+        return None
+    last = _view(graph, node)
+    if last is not None:
+        one, two = two, one
+    (left, inner, batch), (right, right_inner, right_batch) = one, two
+    numbers = ((inner, right_inner), (batch, right_batch))
+    return _Seen(left, right, numbers, last or node)
+
+
+Lies = tuple[Value, tuple[int, ...], tuple[int, ...]]
+"""An operand in memory, and its contracted and batch axes."""
+
+
+def _lying(graph: Graph, node: Node, side: int) -> Lies | None:
+    operand, numbers = node.inputs[side], node.params["dimension_numbers"]
+    if not isinstance(operand, Value):
+        return None
+    inner, batch = (tuple(axes[side]) for axes in numbers)
+    maker = graph.producer.get(operand)
+    if maker is None or maker.name != "transpose" or not isinstance(maker.inputs[0], Value):
+        return operand, inner, batch
+    order = maker.params["permutation"]
+    free = [order[k] for k in free_axes(len(order), numbers, side)]
+    if free != sorted(free):
+        return None
+    return maker.inputs[0], tuple(order[k] for k in inner), tuple(order[k] for k in batch)
+
+
+def _view(graph: Graph, node: Node) -> Node | None:
+    """The transposition that alone reads a product, and is the same as its operands swapped."""
+    readers = graph.consumers.get(node.output, ())
+    if len(readers) != 1 or node.output in graph.outputs or readers[0].name != "transpose":
+        return None
+    return readers[0] if readers[0].params["permutation"] == swapped(node) else None
+
+
+def _prices(node: Node, seen: _Seen, device: Device) -> tuple[Price, Price]:
+    """Of the product as it is, which turns its left operand, and of what turns the others."""
+    plain = device.kernel_s + seconds_of_product(node, device)
+    again, nbytes = seen.right.size + node.output.size, seen.right.nbytes + node.output.nbytes
+    moved = 3 * device.start_s(again) + 2 * nbytes / device.bandwidth
+    turning = turning_s(seen.left.size, device)
+    return Price(plain + turning, 0), Price(plain + moved, seen.right.nbytes)
+
+
+def _with(graph: Graph, node: Node, seen: _Seen) -> Graph:
+    inputs = list(dict.fromkeys((seen.left, seen.right)))
+    precision, is_turned = node.params["precision"], seen.last is not node
+    if is_turned and isinstance(precision, tuple):
+        precision = precision[::-1]
+
+    def function(*arrays: Any) -> list[Any]:
+        of = dict(zip(inputs, arrays, strict=True))
+        kind = node.params["preferred_element_type"]
+        how = {"precision": precision, "preferred_element_type": kind}
+        return [product(of[seen.left], of[seen.right], seen.numbers, **how)]
+
+    gone = [node, seen.last] if is_turned else [node]
+    return in_place_of(graph, gone, written(function, inputs, node.source), [seen.last.output])

@@ -1,0 +1,135 @@
+"""Which tiles of a row a kernel visits: those between the first and the last that may matter.
+
+What lies outside is thought to change nothing. The proof needs what has been accumulated, so it is
+the kernel that completes it, and visits the others if it cannot; see `tile.skip`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
+from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
+from orchestrator_core.conductor.facts.intervals.interval import is_real
+from orchestrator_core.conductor.ir.value import Literal, Value
+from orchestrator_core.conductor.tile.passes import Pass
+from orchestrator_core.conductor.tile.price import USUAL, usual_interval
+from orchestrator_core.conductor.tile.recipe import Key, Wanted
+from orchestrator_core.conductor.tile.skip import (
+    Blocks,
+    interval_of_leaf,
+    interval_of_literal,
+    intervals,
+    may_skip,
+)
+
+FAR = -USUAL
+"""A tile is thought to change nothing if what its accumulators must exceed is below this."""
+
+
+@dataclass(frozen=True)
+class Live:
+    """Attributes:
+    bounds: (2, rows) the first tile of a row that may matter, and the one after the last.
+    needs: (accumulators, rows) what they must exceed so that all others change nothing.
+    """
+
+    bounds: Any
+    needs: Any
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Attributes:
+    side: whose tiles. size: of them. leaves: those whose numbers the proofs need.
+    part: of the tiles, that may be left out by positions alone.
+    """
+
+    side: Pass
+    size: dict[Role, int]
+    leaves: tuple[Key, ...]
+    part: float
+
+    def live(self, values: Mapping[Value, Any]) -> Live:
+        """At run time, from the whole arrays of the leaves."""
+        count = counts(self.side, self.size)
+        rows, columns = count[self.side.outer], count[self.side.inner]
+        need = jnp.stack(self._needs(_full(self.side, self.size), values))
+        ragged = [(0, 0), (0, rows - need.shape[1]), (0, columns - need.shape[2])]
+        need = jnp.pad(need, ragged, constant_values=np.inf)
+        matters = (need >= FAR).any(0)
+        first = jnp.where(matters.any(1), matters.argmax(1), 0)
+        last = jnp.where(matters.any(1), columns - matters[:, ::-1].argmax(1), 1)
+        at = np.arange(columns)[None, :]
+        outside = (at < first[:, None]) | (at >= last[:, None])
+        most = jnp.where(outside[None], need, -np.inf).max(2)
+        return Live(jnp.stack([first, last]).astype(np.int32), most.astype(np.float32))
+
+    def _needs(self, blocks: Blocks, values: Mapping[Value, Any]) -> list[Any]:
+        leaves = {
+            key: interval_of_leaf(self.side, blocks, key, values[key[0]])
+            if key in self.leaves
+            else UNKNOWN
+            for key in self.side.recipe.leaves
+        }
+        return _needs(self.side, blocks, leaves, jnp)
+
+
+def counts(side: Pass, size: Mapping[Role, int]) -> dict[Role, int]:
+    """Tiles along each role, those that stick out included."""
+    return {role: -(-side.length[role] // size[role]) for role in ROLES}
+
+
+def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
+    """None if no tile can be left out.
+
+    Of leaves that are numbers only those are looked at without which less would be proven.
+    """
+    blocks = _full(side, size)
+    if not may_skip(side) or not all(blocks.count.values()):
+        return None
+    usual = {key: usual_interval(key) for key in side.recipe.leaves}
+    dead = _dead(side, blocks, usual)
+    needed = [key for key in usual if _may_mask(key)]
+    if not dead and not needed:
+        return None
+    for key in usual:
+        if key not in needed and _dead(side, blocks, {**usual, key: UNKNOWN}) < dead:
+            needed.append(key)
+    count = counts(side, size)
+    return Watch(side, size, tuple(needed), dead / (count["i"] * count["j"]))
+
+
+def _full(side: Pass, size: Mapping[Role, int]) -> Blocks:
+    """The tiles that do not stick out."""
+    count = {role: side.length[role] // size[role] for role in ROLES}
+    return Blocks(dict.fromkeys(ROLES, 0), count, dict(size))
+
+
+def _dead(side: Pass, blocks: Blocks, leaves: dict[Key, Interval]) -> int:
+    """How many tiles may be left out."""
+    found = [need < FAR for need in _needs(side, blocks, leaves, np)]
+    return int(np.stack(found).all(0).sum())
+
+
+def _needs(side: Pass, blocks: Blocks, leaves: dict[Key, Interval], space: Any) -> list[Any]:
+    """(rows, columns) for each accumulator: what it must exceed so that a tile changes nothing."""
+    known = intervals(side.recipe, blocks, side.outer, leaves)
+
+    def interval(wanted: Wanted) -> Interval:
+        return interval_of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
+
+    shape = (blocks.count[side.outer], blocks.count[side.inner])
+    return [space.broadcast_to(each.need(interval), shape) for each in side.accumulators]
+
+
+def _may_mask(key: Key) -> bool:
+    """Truth values and whole numbers, and what has both roles."""
+    value, spec = key
+    is_number = bool(jnp.issubdtype(value.dtype, jnp.floating))
+    return is_real(value.dtype) and bool(roles(spec)) and (not is_number or len(roles(spec)) == 2)

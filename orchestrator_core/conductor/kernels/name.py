@@ -1,0 +1,3 @@
+"""What the rewrite is called."""
+
+NAME = "kernels"

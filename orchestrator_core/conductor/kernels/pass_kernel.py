@@ -1,0 +1,189 @@
+"""A side of a pass as one kernel: a program for each cell and row of tiles.
+
+The program walks over the tiles of its row. What it accumulates is held in registers, as in Dao and
+others, "FlashAttention" (2022); nothing pairwise reaches memory.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from orchestrator_core.conductor.facts.axes import Role, full_shape
+from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.kernels import pallas, squeezed
+from orchestrator_core.conductor.kernels.cell import Cell, cell_of
+from orchestrator_core.conductor.kernels.cut import Cut, Place
+from orchestrator_core.conductor.kernels.live import Watch, counts, watch_of
+from orchestrator_core.conductor.kernels.pallas import Launch
+from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.kernels.tile_graph import tile_graph
+from orchestrator_core.conductor.tile.accumulators import Accumulator
+from orchestrator_core.conductor.tile.passes import Pass
+
+State = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class PassKernel:
+    """Attributes:
+    side: of a pass. size: of its tiles. cell: what is done with one tile of one cell.
+    watch: which tiles need not be visited; None if all must.
+    """
+
+    side: Pass
+    size: dict[Role, int]
+    cell: Cell
+    watch: Watch | None
+    launch: Launch
+    is_interpreted: bool = False
+
+    @classmethod
+    def of(
+        cls, side: Pass, size: dict[Role, int], launch: Launch, *, is_interpreted: bool = False
+    ) -> PassKernel:
+        """Raises:
+        Refused: if it is not possible.
+        """
+        cell = cell_of(tile_graph(side, size))
+        made = cls(side, size, cell, watch_of(side, size), launch, is_interpreted)
+        for cut in made.state:
+            if not set(cell.count) <= cut.roles:
+                raise Refused("heads and the like are summed")
+        return made
+
+    @property
+    def leaves(self) -> tuple[Cut, ...]:
+        return tuple(map(Cut, self.cell.leaves))
+
+    @property
+    def state(self) -> tuple[Cut, ...]:
+        return tuple(map(Cut, self.cell.state))
+
+    @property
+    def rows(self) -> int:
+        return counts(self.side, self.size)[self.side.outer]
+
+    @property
+    def columns(self) -> int:
+        return counts(self.side, self.size)[self.side.inner]
+
+    def __call__(self, values: Mapping[Value, Any]) -> list[Any]:
+        """What is accumulated, from the values that leaves are cut from."""
+        leaves = zip(self.side.recipe.leaves, self.leaves, strict=True)
+        given = [jnp.reshape(values[key[0]], cut.shape) for key, cut in leaves]
+        if self.watch is not None:
+            live = self.watch.live(values)
+            given += [live.bounds, live.needs]
+        outputs = [
+            pallas.output((*self._before(cut), *cut.shape), each.dtype)
+            for each, cut in zip(self.side.accumulators, self.state, strict=True)
+        ]
+        grid = (self.rows, *self.cell.count.values())
+        run = pallas.call(self._program, grid, outputs, self.launch, self.is_interpreted)
+        made = zip(self.side.accumulators, self.state, run(*given), strict=True)
+        return [self._whole(each, cut, array) for each, cut, array in made]
+
+    def _before(self, cut: Cut) -> tuple[int, ...]:
+        """Of what no row has for itself, each row makes its part."""
+        return () if self.side.outer in cut.roles else (self.rows,)
+
+    def _whole(self, each: Accumulator, cut: Cut, array: Any) -> Any:
+        if self._before(cut):
+            array = combined(each, array)
+        return jnp.reshape(array, full_shape(cut.spec))
+
+    def _program(self, *refs: Any) -> None:
+        """What one program does."""
+        row = _Row(self, refs)
+        state = row.through(*row.bounds(), row.start())
+        if self.watch is not None:
+            first, last = row.bounds()
+            is_done = row.is_proven(state)
+            state = row.through(0, jnp.where(is_done, 0, first), state)
+            state = row.through(jnp.where(is_done, self.columns, last), self.columns, state)
+        row.finish(state)
+
+
+class _Row:
+    """The tiles that one program visits."""
+
+    def __init__(self, kernel: PassKernel, refs: Sequence[Any]) -> None:
+        self.kernel = kernel
+        leaves, states = len(kernel.leaves), len(kernel.state)
+        self.inputs, self.live = refs[:leaves], refs[leaves : len(refs) - states]
+        self.outputs = refs[len(refs) - states :]
+        self.number = pallas.program_id(0)
+        self.zero = self.number * 0
+        self.cells = {r: pallas.program_id(k + 1) for k, r in enumerate(kernel.cell.count)}
+        self.own = [self._read(k, 0) if self._is_own(k) else None for k in range(leaves)]
+
+    def _is_own(self, k: int) -> bool:
+        """Is it the same in all tiles of the row?"""
+        return self.kernel.side.inner not in self.kernel.leaves[k].roles
+
+    def _place(self, column: Any) -> Place:
+        side, size = self.kernel.side, self.kernel.size
+        at = {side.outer: self.number * size[side.outer], side.inner: column * size[side.inner]}
+        return Place({**self.cells, **at}, size, self.zero)
+
+    def _read(self, k: int, column: Any) -> Any:
+        if not self.kernel.cell.graph.consumers[self.kernel.cell.graph.inputs[k]]:
+            return None
+        return self.kernel.leaves[k].read(self.inputs[k], self._place(column))
+
+    def start(self) -> State:
+        place = self._place(0)
+        pairs = zip(self.kernel.side.accumulators, self.kernel.state, strict=True)
+        return tuple(jnp.full(cut.piece(place), each.start, each.dtype) for each, cut in pairs)
+
+    def bounds(self) -> tuple[Any, Any]:
+        if self.kernel.watch is None:
+            return 0, self.kernel.columns
+        bounds, _ = self.live
+        return bounds[0, self.number], bounds[1, self.number]
+
+    def through(self, first: Any, last: Any, state: State) -> State:
+        made: State = lax.fori_loop(first, last, self._tile, state)
+        return made
+
+    def _tile(self, column: Any, state: State) -> State:
+        place, cell = self._place(column), self.kernel.cell
+        leaves = [self._read(k, column) if own is None else own for k, own in enumerate(self.own)]
+        at = [place.at["i"], place.at["j"], *(self.cells[role] for role in cell.count)]
+        made = squeezed.run(cell.graph, [*leaves, *state, *at])
+        return tuple(made)
+
+    def is_proven(self, state: State) -> Any:
+        """Do all tiles that were not visited change nothing?"""
+        _, needs = self.live
+        pairs = enumerate(zip(self.kernel.side.accumulators, state, strict=True))
+        proofs = [needs[k, self.number] < each.have(now) for k, (each, now) in pairs]
+        return functools.reduce(jnp.logical_and, proofs)
+
+    def finish(self, state: State) -> None:
+        place = self._place(0)
+        for cut, ref, array in zip(self.kernel.state, self.outputs, state, strict=True):
+            cut.write(ref, place, array, [self.number] if self.kernel._before(cut) else [])
+
+
+def combined(each: Accumulator, parts: Any) -> Any:
+    """The parts of all rows, of which each began with what changes nothing."""
+    kind = getattr(each, "kind", "sum")
+    function: Callable[..., Any] = _COMBINE[kind]
+    return function(parts, axis=0)
+
+
+_COMBINE: Mapping[str, Callable[..., Any]] = {
+    "sum": jnp.sum,
+    "max": jnp.max,
+    "min": jnp.min,
+    "product": jnp.prod,
+    "and": jnp.all,
+    "or": jnp.any,
+}

@@ -1,0 +1,44 @@
+"""What a kernel costs: the roofline of its tiles."""
+
+from __future__ import annotations
+
+import math
+
+from orchestrator_core.conductor.cost import Device, Work, work_of
+from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
+
+REACHED = 0.5
+"""The part of the rate of matrix products that Triton's kernels with softmax in between reach: 0.48
+to 0.65 of it on H100 (tritonbench's tables of FlashAttention-2 in Triton)."""
+
+THREADS = 2048
+"""Of a multiprocessor."""
+
+WATCHING = 8
+"""Small kernels that find out which tiles may be left out."""
+
+
+def work_of_kernel(kernel: PassKernel) -> Work:
+    """Of all programs. What the cache holds is read once from memory."""
+    once = work_of(kernel.cell.graph, "gpu")
+    part = 1.0 if kernel.watch is None else 1.0 - kernel.watch.part
+    cells = math.prod(kernel.cell.count.values())
+    tiles = kernel.rows * kernel.columns * cells * part
+    done = once.times(tiles)
+    values = sum(value.nbytes for value in kernel.side.recipe.values)
+    made = sum(math.prod(cut.shape) * 4 for cut in kernel.state)
+    kernels = 1.0 if kernel.watch is None else 1.0 + WATCHING
+    return Work(done.flops, done.transcendentals, values + made, 0, done.dot_flops, kernels)
+
+
+def seconds_of_kernel(kernel: PassKernel, work: Work, device: Device) -> float:
+    types = [value.dtype for value, _ in kernel.side.recipe.leaves]
+    dtype = next((each for each in types if getattr(each, "kind", "u") not in "iub"), None)
+    computing = (
+        work.dot_flops / (REACHED * device.dot_rate(dtype))
+        + (work.flops - work.dot_flops) / device.loop_rate
+        + work.transcendentals / device.call_rate
+    )
+    programs = kernel.rows * math.prod(kernel.cell.count.values())
+    busy = min(1.0, programs * THREADS / device.width)
+    return max(computing / busy, work.nbytes / device.bandwidth) + work.kernels * device.kernel_s

@@ -1,0 +1,166 @@
+"""A pass as kernels, one for each of its sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jax import lax
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.cost import Work, this_device
+from orchestrator_core.conductor.facts.axes import ROLES, Role
+from orchestrator_core.conductor.kernels.held import power_of_two
+from orchestrator_core.conductor.kernels.lowering import has_gpu, refusal, seconds
+from orchestrator_core.conductor.kernels.pallas import Launch
+from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
+from orchestrator_core.conductor.kernels.price import seconds_of_kernel, work_of_kernel
+from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.kernels.settings import are_interpreted
+from orchestrator_core.conductor.kernels.sides import sides_of
+from orchestrator_core.conductor.tile.passes import Pass
+from orchestrator_core.conductor.tile.price import looks
+from orchestrator_core.conductor.tile.run import Runner
+
+SHAPES = (
+    (128, 128, Launch(8, 2)),
+    (128, 64, Launch(8, 3)),
+    (128, 64, Launch(4, 3)),
+    (64, 64, Launch(4, 2)),
+    (64, 32, Launch(4, 2)),
+    (32, 32, Launch(4, 1)),
+    (16, 16, Launch(4, 1)),
+)
+"""Elements of a tile along the outer and the inner role, and how it is launched; the best first."""
+
+MEASURED = 3
+"""Kernels of other shapes that are timed where there is a GPU; which is fastest nobody can say."""
+
+LEAST = 16
+"""Elements of a tile along a role, for tensor cores."""
+
+
+@dataclass(frozen=True)
+class PassProgram:
+    """Called with the values of the pass's recipe it returns what the pass accumulates.
+
+    Attributes:
+        runner: the same in tiles without kernels, for other devices than the one it is made for.
+    """
+
+    runner: Runner
+    kernels: tuple[PassKernel, ...]
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        if self.is_interpreted:
+            return self.by_kernels(*arrays)
+        made: Any = lax.platform_dependent(*arrays, cuda=self.by_kernels, default=self.by_tiles)
+        return list(made)
+
+    @property
+    def is_interpreted(self) -> bool:
+        return any(kernel.is_interpreted for kernel in self.kernels)
+
+    def by_kernels(self, *arrays: Any) -> list[Any]:
+        values = dict(zip(self.runner.one.recipe.values, arrays, strict=True))
+        made: dict[Any, Any] = {}
+        for kernel in self.kernels:
+            made.update(zip(kernel.side.accumulators, kernel(values), strict=True))
+        return [made[each] for each in self.runner.one.accumulators]
+
+    def by_tiles(self, *arrays: Any) -> list[Any]:
+        return list(self.runner(arrays))
+
+    @property
+    def work(self) -> Work:
+        return sum(map(work_of_kernel, self.kernels), Work())
+
+    @property
+    def seconds(self) -> float:
+        device = this_device()
+        return sum(seconds_of_kernel(k, work_of_kernel(k), device) for k in self.kernels)
+
+    @property
+    def words(self) -> str:
+        """Such as: 2 kernels of 128 x 64 tiles."""
+        sizes = list(dict.fromkeys(f"{k.size['i']} x {k.size['j']}" for k in self.kernels))
+        count = len(self.kernels)
+        return f"{count} kernel{'s' if count > 1 else ''} of {' and '.join(sizes)} tiles"
+
+
+class Programs:
+    """Of passes. Passes that look the same have tiles of the same shapes, so of many layers only
+    one is tried."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[object, tuple[int, ...] | str] = {}
+
+    def of(self, runner: Runner) -> PassProgram:
+        """Raises:
+        Refused: if there is none.
+        """
+        key = looks(runner)
+        known = self._shapes.get(key)
+        if isinstance(known, str):
+            raise Refused(known)
+        try:
+            sides = sides_of(runner.one)
+            found = [
+                _first(side) if known is None else (known[k], _kernel(side, known[k]))
+                for k, side in enumerate(sides)
+            ]
+        except Refused as why:
+            self._shapes[key] = str(why)
+            raise
+        self._shapes[key] = tuple(number for number, _ in found)
+        return PassProgram(runner, tuple(kernel for _, kernel in found))
+
+
+def _first(side: Pass) -> tuple[int, PassKernel]:
+    """The best kernel that can be compiled: where there is a GPU, the fastest of some."""
+    why, found = "", list[tuple[int, PassKernel]]()
+    for number in _fitting(side):
+        kernel = _kernel(side, number)
+        why = _refusal(kernel)
+        if not why:
+            found.append((number, kernel))
+        if len(found) == (MEASURED if has_gpu() and not are_interpreted() else 1):
+            break
+    if not found:
+        raise Refused(why)
+    return found[0] if len(found) == 1 else min(found, key=lambda each: _seconds(each[1]))
+
+
+def _fitting(side: Pass) -> Iterator[int]:
+    """Shapes whose tiles are not much larger than what there is."""
+    for number, (outer, inner, _) in enumerate(SHAPES):
+        longest = [power_of_two(side.length[role]) for role in (side.outer, side.inner)]
+        is_last = number == len(SHAPES) - 1
+        if is_last or (outer <= max(LEAST, longest[0]) and inner <= max(LEAST, longest[1])):
+            yield number
+
+
+def _kernel(side: Pass, number: int) -> PassKernel:
+    outer, inner, launch = SHAPES[number]
+    size: dict[Role, int] = {side.outer: outer, side.inner: inner}
+    size = {role: size[role] for role in ROLES}
+    return PassKernel.of(side, size, launch, is_interpreted=are_interpreted())
+
+
+def _refusal(kernel: PassKernel) -> str:
+    return refusal(*_alone(kernel), is_interpreted=kernel.is_interpreted)
+
+
+def _seconds(kernel: PassKernel) -> float:
+    return seconds(*_alone(kernel))
+
+
+def _alone(kernel: PassKernel) -> tuple[Callable[..., list[Any]], list[Any]]:
+    """A function of arrays that is nothing but the kernel, and their types."""
+    values = kernel.side.recipe.values
+
+    def function(*arrays: Any) -> list[Any]:
+        return kernel(dict(zip(values, arrays, strict=True)))
+
+    return function, [_jax.ShapedArray(value.shape, value.dtype) for value in values]

@@ -1,0 +1,45 @@
+"""The sides of a pass: what is finished row by row, and what column by column, as passes apart.
+
+A kernel's programs run side by side and must not write to one place. So each has a row of tiles of
+its own, and what is summed the other way is a second kernel, as in Dao, "FlashAttention-2" (2023).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
+from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.tile.accumulators import Accumulator, Picked, Stored
+from orchestrator_core.conductor.tile.passes import Pass
+
+
+def sides_of(one: Pass) -> list[Pass]:
+    """A pass for each role along which something is finished.
+
+    Raises:
+        Refused: if something is accumulated that no kernel can.
+    """
+    for each in one.accumulators:
+        if isinstance(each, Picked | Stored):
+            raise Refused(_WHY[type(each)])
+    made = [_side(one, role) for role in ROLES]
+    return [side for side in made if side.accumulators]
+
+
+_WHY = {
+    Picked: "elements are picked by index",
+    Stored: "values of that size are written as a whole",
+}
+
+
+def _side(one: Pass, role: Role) -> Pass:
+    shifts = tuple(each for each in one.shifts if _outer(each, one) == role)
+    others = tuple(each for each in one.others if _outer(each, one) == role)
+    return dataclasses.replace(one, shifts=shifts, others=others, outer=role)
+
+
+def _outer(each: Accumulator, one: Pass) -> Role:
+    """Along which it is finished; what has no role, where most is."""
+    found = roles(each.spec)
+    return next(iter(found)) if found else one.outer

@@ -1,0 +1,93 @@
+"""Whether a sum that was taken otherwise than it is written may have another result than it.
+
+Rewriting as in real numbers is right as long as all numbers are finite and of usual size.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from orchestrator_core.conductor.facts.axes import axis_roles
+from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.tile.finish import Finish, array_of
+from orchestrator_core.conductor.tile.plans import Plan
+
+LEAST = 2.0**-30
+"""The part of a result that what is lost below the smallest numbers may be."""
+
+FAR = 2.0**30
+"""Shifts of an exponent that cancel may be so large: the rounding of double precision is left."""
+
+MOST = 0.75
+"""Numbers may be as large as this power of the largest, so that products of them are finite."""
+
+Extra = Mapping[Value, Any]
+
+
+def is_safe(plan: Plan) -> bool:
+    """Is it right whatever the numbers are? So is the sum of exponentials of what is never above
+    zero: the largest is shifted to 1, infinities and NaN spread as they would."""
+    terms = [term for product in plan.products for term in product.terms]
+    factors = [each for product in plan.products for each in product.factors]
+    if plan.node.name != "reduce_sum" or plan.exchange is not None or factors:
+        return False
+    return len(terms) == 1 and terms[0].is_low
+
+
+def is_doubtful(finish: Finish, made: Any, summed: Any, shift: Any, extra: Extra) -> Any:
+    """Is something not finite or very large, may what was too small for the sum count in the
+    result, or did large shifts of an exponent cancel?
+
+    Args:
+        made: the result of `finish` with the other arguments.
+    """
+    # The result is read once, so that XLA need not keep it for this.
+    axes = tuple(k for k, axis in enumerate(finish.plan.boundary.out) if not axis_roles(axis))
+    largest = jnp.max(_usual_size(made, summed.dtype), axes, keepdims=True)
+    usual = [jnp.isfinite(largest).all(), _are_usual(summed, summed.dtype)]
+    usual.append(_is_nothing_lost(finish, largest, made.shape, summed, shift, extra))
+    usual.append(_have_small_shifts(finish, extra))
+    return ~functools.reduce(jnp.logical_and, usual)
+
+
+def _are_usual(array: Any, dtype: Any) -> Any:
+    return (jnp.abs(array) <= _limit(dtype)).all()
+
+
+def _usual_size(array: Any, dtype: Any) -> Any:
+    """Of each element; infinite where it is very large, or no number."""
+    size = jnp.abs(array).astype(dtype)
+    return jnp.where(size <= _limit(dtype), size, np.inf)
+
+
+def _limit(dtype: Any) -> float:
+    info: Any = jnp.finfo(dtype)  # type: ignore[no-untyped-call]
+    return float(float(info.max) ** MOST)
+
+
+def _is_nothing_lost(
+    finish: Finish, largest: Any, shape: Sequence[int], summed: Any, shift: Any, extra: Extra
+) -> Any:
+    """Of terms below the smallest number the sum keeps nothing. Large factors must not make of them
+    what counts beside the largest result of the same row."""
+    info: Any = jnp.finfo(summed.dtype)  # type: ignore[no-untyped-call]
+    lost = jnp.full_like(summed, finish.length[finish.plan.role] * info.tiny)
+    noise = jnp.abs(finish.scaled(lost, shift, extra, jnp.abs))
+    noise = jnp.broadcast_to(noise.reshape(shape), shape)
+    return ((noise <= 2 * lost.max()) | (noise <= LEAST * largest)).all()
+
+
+def _have_small_shifts(finish: Finish, extra: Extra) -> Any:
+    """Of one, which may be the largest exponent, nothing is lost."""
+    found = finish.plan.exponential
+    shifts = (found[1].shifts or ()) if found is not None else ()
+    if len(shifts) < 2:
+        return np.bool_(True)
+    known = finish.known(extra)
+    parts = [jnp.abs(array_of(known, each.wanted)).max() <= FAR for each in shifts]
+    return functools.reduce(jnp.logical_and, parts)

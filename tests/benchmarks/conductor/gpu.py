@@ -1,0 +1,205 @@
+"""What only a GPU can tell: kernels against cuDNN, and against what XLA makes of the same function.
+
+Of each row a ratio: how many times as fast the conducted function is as the other one, or of rates
+of work where the other one does other work. Where there is no GPU nothing is measured.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from orchestrator_core.conductor import conduct
+from tests.benchmarks.conductor.cases.recurrences import mamba_arguments
+
+HEADS, LENGTH, D = 16, 8192, 128
+
+CALLS = 10
+"""Of which each round takes the mean."""
+
+HEAD = f"{'on a GPU':<58} {'ratio':>8} {'asked':>6} {'error':>9} {'ours':>11} {'rate':>12}"
+
+Function = Callable[..., Array]
+
+
+@dataclass(frozen=True)
+class GpuRow:
+    """Attributes:
+    ratio: None where it was not measured. asked: of the ratio. error: relative to the largest.
+    ours, other: seconds. tera_flops: a second, of products of what no mask leaves out.
+    """
+
+    name: str
+    asked: float
+    ratio: float | None = None
+    error: float | None = None
+    ours: float | None = None
+    other: float | None = None
+    tera_flops: float | None = None
+    why: str = ""
+
+    def line(self) -> str:
+        if self.ratio is None or self.ours is None or self.error is None:
+            return f"{self.name:<58} {'not measured':>15} {self.asked:>6g}  {self.why}"
+        rate = "" if self.tera_flops is None else f"{self.tera_flops:.0f} TFLOP/s"
+        ours = f"{self.ours * 1e3:.3f} ms"
+        return (
+            f"{self.name:<58} {self.ratio:>8.2f} {self.asked:>6g} {self.error:>9.1e}"
+            f" {ours:>11} {rate:>12}"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def rows(rounds: int) -> Iterator[GpuRow]:
+    """All rows, one after another; a row that fails says why."""
+    for name, asked, measure in ROWS:
+        if jax.default_backend() != "gpu":
+            yield GpuRow(name, asked, why="no GPU")
+            continue
+        try:
+            yield measure(name, asked, rounds)
+        except Exception as error:  # the other rows are wanted all the same
+            yield GpuRow(name, asked, why=f"{type(error).__name__}: {str(error)[:200]}")
+
+
+def drawn(*shape: int, seed: int = 0, dtype: str = "bfloat16") -> Array:
+    return jnp.asarray(np.random.default_rng(seed).normal(size=shape), dtype)
+
+
+def queries_keys_values() -> list[Array]:
+    return [drawn(1, HEADS, LENGTH, D, seed=k) for k in range(3)]
+
+
+def naive(scores: Callable[[Array, Array, Array], Array], q: Array, k: Array, v: Array) -> Array:
+    """(b, h, s, d) attention, everything written out."""
+    s = jnp.einsum("bhid,bhjd->bhij", q, k) / jnp.sqrt(jnp.asarray(q.shape[-1], q.dtype))
+    i, j = jnp.arange(q.shape[2])[:, None], jnp.arange(k.shape[2])[None, :]
+    s = scores(s.astype(jnp.float32), i, j)
+    return jnp.einsum("bhij,bhjd->bhid", jax.nn.softmax(s, axis=-1).astype(v.dtype), v)
+
+
+def causal(s: Array, i: Array, j: Array) -> Array:
+    return jnp.where(i >= j, s, -jnp.inf)
+
+
+def soft_capped(s: Array, i: Array, j: Array) -> Array:
+    return jnp.where(i >= j, 30 * jnp.tanh(s / 30), -jnp.inf)
+
+
+def with_distances(s: Array, i: Array, j: Array) -> Array:
+    """ALiBi: Press and others, 2022."""
+    slopes = 2.0 ** (-8.0 * (jnp.arange(HEADS, dtype=jnp.float32) + 1) / HEADS)
+    return jnp.where(i >= j, s - slopes[None, :, None, None] * (i - j), -jnp.inf)
+
+
+WINDOW = 1024
+
+
+def in_window(s: Array, i: Array, j: Array) -> Array:
+    return jnp.where((i >= j) & (i - j < WINDOW), s, -jnp.inf)
+
+
+def cudnn(q: Array, k: Array, v: Array) -> Array:
+    """Causal, (b, s, h, d)."""
+    return jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation="cudnn")
+
+
+def pairs(window: int) -> float:
+    """Of queries and keys that a causal mask, or a window, leaves."""
+    short = min(window, LENGTH)
+    return short * (short + 1) / 2 + (LENGTH - short) * short
+
+
+def against_cudnn(scores: Any, window: int, name: str, asked: float, rounds: int) -> GpuRow:
+    """Rates of work, since cuDNN's is that of a causal mask."""
+    q, k, v = queries_keys_values()
+    function = partial(naive, scores)
+    ours = _compiled(conduct(function), q, k, v)
+    other_way = [jnp.swapaxes(each, 1, 2) for each in (q, k, v)]
+    theirs = _compiled(cudnn, *other_way)
+    mine, other = _in_turns([partial(ours, q, k, v), partial(theirs, *other_way)], rounds)
+    flops = 4 * HEADS * D * pairs(window)
+    rate, their_rate = flops / mine, 4 * HEADS * D * pairs(LENGTH) / other
+    error = _error(_last_rows(function, q, k, v), ours(q, k, v)[:, :1, -256:])
+    return GpuRow(name, asked, rate / their_rate, error, mine, other, rate / 1e12)
+
+
+def _last_rows(function: Function, q: Array, k: Array, v: Array) -> Array:
+    """Of the first head, in float32: what all heads need would not fit into memory."""
+    first = (each[:, :1].astype(jnp.float32) for each in (q, k, v))
+    return jax.jit(function)(*first)[:, :, -256:]
+
+
+def against_naive(scores: Any, name: str, asked: float, rounds: int) -> GpuRow:
+    q, k, v = queries_keys_values()
+    function = partial(naive, scores)
+    ours, plain = _compiled(conduct(function), q, k, v), _compiled(function, q, k, v)
+    mine, other = _in_turns([partial(ours, q, k, v), partial(plain, q, k, v)], rounds)
+    error = _error(plain(q, k, v), ours(q, k, v))
+    rate = 4 * HEADS * D * pairs(LENGTH) / mine / 1e12
+    return GpuRow(name, asked, other / mine, error, mine, other, rate)
+
+
+def mamba(x: Array, dt: Array, a: Array, b: Array, c: Array) -> Array:
+    def step(h: Array, each: tuple[Array, ...]) -> tuple[Array, Array]:
+        x, dt, b, c = each
+        h = jnp.exp(dt[:, None] * a) * h + dt[:, None] * b[None, :] * x[:, None]
+        return h, h @ c
+
+    return jax.lax.scan(step, jnp.zeros(a.shape), (x, dt, b, c))[1]
+
+
+def against_scan(name: str, asked: float, rounds: int) -> GpuRow:
+    arrays = mamba_arguments(4096, 1024, 16)
+    ours, plain = _compiled(conduct(mamba), *arrays), _compiled(mamba, *arrays)
+    mine, other = _in_turns([partial(ours, *arrays), partial(plain, *arrays)], rounds)
+    return GpuRow(name, asked, other / mine, _error(plain(*arrays), ours(*arrays)), mine, other)
+
+
+def _compiled(function: Any, *arrays: Array) -> Any:
+    return jax.jit(function).lower(*arrays).compile()
+
+
+def _in_turns(functions: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
+    """Seconds of a call, medians of rounds that take turns."""
+    taken: list[list[float]] = [[] for _ in functions]
+    for function in functions:
+        jax.block_until_ready(function())
+    for _ in range(rounds):
+        for function, seconds in zip(functions, taken, strict=True):
+            begun = time.perf_counter()
+            jax.block_until_ready([function() for _ in range(CALLS)])
+            seconds.append((time.perf_counter() - begun) / CALLS)
+    return [statistics.median(each) for each in taken]
+
+
+def _error(expected: Any, found: Any) -> float:
+    x, y = np.asarray(expected, "float64"), np.asarray(found, "float64")
+    return float(np.max(np.abs(x - y)) / np.max(np.abs(x)))
+
+
+ROWS: list[tuple[str, float, Callable[[str, float, int], GpuRow]]] = [
+    ("plain causal attention, S = 8192: of cuDNN's", 0.97, partial(against_cudnn, causal, LENGTH)),
+    (
+        "soft-capped, causal: of cuDNN's causal rate",
+        0.8,
+        partial(against_cudnn, soft_capped, LENGTH),
+    ),
+    ("ALiBi, causal: of cuDNN's causal rate", 0.8, partial(against_cudnn, with_distances, LENGTH)),
+    ("window of 1024: of cuDNN's causal rate", 0.8, partial(against_cudnn, in_window, WINDOW)),
+    ("soft-capped, S = 8192: of plain jax.jit's", 20.0, partial(against_naive, soft_capped)),
+    ("ALiBi, S = 8192: of plain jax.jit's", 20.0, partial(against_naive, with_distances)),
+    ("Mamba as lax.scan, L = 4096, 1024 x 16: of plain jax.jit's", 100.0, against_scan),
+]
+"""What it is, the ratio that is asked, and what measures it."""

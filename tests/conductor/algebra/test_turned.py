@@ -1,0 +1,124 @@
+"""Products whose large operand a CPU's library would turn are made the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from orchestrator_core.conductor import Site, conduct
+from orchestrator_core.conductor.algebra.turned import FOUND, turned
+from orchestrator_core.conductor.cost import on_device
+from orchestrator_core.conductor.cost.known_devices import known_device
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.evaluate import evaluate
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.oriented import product
+
+
+def array(*shape: int, seed: int = 0) -> Any:
+    return jnp.asarray(np.random.default_rng(seed).normal(size=shape), "float32")
+
+
+def rewritten(function: Callable[..., Any], args: Sequence[Any], goal: Goal | None = None) -> Any:
+    graph = read(jax.make_jaxpr(lambda *a: jax.tree.leaves(function(*a)))(*args))
+    graph, sites = turned(graph, goal or Goal(always=True))
+    return (lambda *a: evaluate(graph, a)), sites
+
+
+def error(made: Any, *args: Any, numbers: Any) -> float:
+    wide = [np.asarray(each, np.float64) for each in args]
+    with jax.enable_x64(True):
+        exact = np.asarray(lax.dot_general(*map(jnp.asarray, wide), numbers))
+    assert made.shape == exact.shape
+    return float(np.abs(made - exact).max() / np.abs(exact).max())
+
+
+NUMBERS = {
+    "rows by columns": (((1,), (0,)), ((), ()), (24, 40), (40, 6)),
+    "the left one turned": (((0,), (0,)), ((), ()), (40, 24), (40, 6)),
+    "both turned": (((0,), (1,)), ((), ()), (40, 24), (6, 40)),
+    "many": (((1,), (1,)), ((0,), (0,)), (3, 40, 24), (3, 40, 6)),
+    "several axes": (((0, 1), (0, 1)), ((), ()), (5, 8, 24), (5, 8, 6)),
+    "free axes on both sides": (((0,), (0,)), ((), ()), (40, 4, 6), (40, 2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_values(name: str) -> None:
+    inner, batch, left, right = NUMBERS[name]
+    x, y = array(*left), array(*right, seed=1)
+    made = jax.jit(lambda x, y: product(x, y, (inner, batch)))(x, y)
+    assert error(made, x, y, numbers=(inner, batch)) < 1e-6
+
+
+def mlp(x: Any, y: Any, w: Any, u: Any) -> Any:
+    return ((jnp.tanh(x @ w) @ u - y) ** 2).mean()
+
+
+GIVEN = [array(512, 16), array(512, 16, seed=1), array(16, 64, seed=2), array(64, 16, seed=3)]
+
+
+def test_a_gradient_of_a_matrix_is_turned_where_the_input_is_the_larger() -> None:
+    train = jax.grad(mlp, (2, 3))
+    function, sites = rewritten(train, GIVEN)
+    assert [site.found for site in sites] == [FOUND]
+    made = jax.tree.leaves(jax.jit(function)(*GIVEN))
+    for a, b in zip(made, jax.jit(train)(*GIVEN), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("is_batched", [False, True])
+def test_an_operand_that_was_turned_before_is_seen_as_it_lies(is_batched: bool) -> None:
+    shape = (2, 256, 128) if is_batched else (256, 128)
+    given = [array(*shape), array(*shape[:-1], 8, seed=1)]
+    function, sites = rewritten(lambda x, y: x.mT @ y, given)
+    assert len(sites) == 1
+    (made,) = jax.jit(function)(*given)
+    np.testing.assert_allclose(made, given[0].mT @ given[1], rtol=1e-4, atol=1e-4)
+
+
+def test_no_large_product_is_left_with_its_left_operand_turned() -> None:
+    """As XLA compiles it: its left operand's rows are what is summed."""
+    shapes = [jax.ShapeDtypeStruct((4, 512, 64), "float32")] * 3
+
+    def loss(q: Any, k: Any, v: Any) -> Any:
+        return ((jax.nn.softmax(jnp.where(q @ k.mT > 0, q @ k.mT, -1e9)) @ v) ** 2).sum()
+
+    train = jax.grad(loss, (0, 1, 2))
+    ours = conduct(train, deny="tiling").lower(*shapes).compile().as_text() or ""
+    plain = jax.jit(train).lower(*shapes).compile().as_text() or ""
+    assert plain.count("lhs_contracting_dims={1}") == 2
+    assert ours.count("lhs_contracting_dims={1}") == 0
+
+
+def test_it_is_left_alone_on_another_device() -> None:
+    with on_device(known_device("NVIDIA H200", "gpu")):
+        assert rewritten(jax.grad(mlp, (2, 3)), GIVEN)[1] == []
+
+
+def test_it_is_left_alone_where_memory_is_wanted() -> None:
+    goal = Goal(objective="memory")
+    assert rewritten(jax.grad(mlp, (2, 3)), GIVEN, goal)[1] == []
+
+
+def test_what_is_hoisted_out_of_a_loop_is_merged_afterwards() -> None:
+    """minGRU: both products leave the loop, and then are one."""
+
+    def run(x: Any, w: Any, u: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            z = jax.nn.sigmoid(x @ w)
+            return ((1 - z) * h + z * (x @ u),) * 2
+
+        return lax.scan(step, jnp.zeros(w.shape[1]), x)[1]
+
+    given = [array(256, 64), array(64, 64, seed=1) / 8, array(64, 64, seed=2) / 8]
+    ours = conduct(run, Goal(always=True, allow=frozenset({"algebra", "recurrence"})))
+    np.testing.assert_allclose(ours(*given), jax.jit(run)(*given), rtol=1e-5, atol=1e-6)
+    sites: list[Site] = [site for part in ours.explain(*given).sections for site in part.sites]
+    assert any(site.found == "2 products of one array" and site.is_changed for site in sites)

@@ -1,0 +1,161 @@
+"""A loop does what is done around it within its steps, where that leaves no arrays of all steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from orchestrator_core.conductor import Goal, _jax
+from orchestrator_core.conductor.ir.evaluate import evaluate
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.recurrence.absorb import CHOSEN, CHOSEN_SHARED
+from orchestrator_core.conductor.recurrence.absorbing import Absorbing
+from orchestrator_core.conductor.recurrence.gathered import gathered
+from tests.conductor.recurrence.judged import errors, normal, rewritten, run
+
+STEPS, CHANNELS, STATES = 200, 16, 8
+
+
+def sizes(steps: int, channels: int, states: int) -> list[tuple[int, ...]]:
+    """Of inputs, time steps, decays, and what reads and writes the states."""
+    of_steps = (steps, channels)
+    return [of_steps, of_steps, (channels, states), (steps, states), (steps, states)]
+
+
+GIVEN = normal(*sizes(STEPS, CHANNELS, STATES))
+
+
+def mamba(x: Any, dt: Any, a: Any, b: Any, c: Any) -> Any:
+    """Gu & Dao 2023, with gates and inputs of all steps made before the loop."""
+    dt = jax.nn.softplus(dt)
+    gates = jnp.exp(dt[:, :, None] * -jnp.exp(a))
+    added = dt[:, :, None] * b[:, None, :] * x[:, :, None]
+    states = lax.scan(lambda h, e: (e[0] * h + e[1],) * 2, jnp.zeros(a.shape), (gates, added))[1]
+    return jnp.einsum("tdn,tn->td", states, c)
+
+
+def in_parallel(x: Any, dt: Any, a: Any, b: Any, c: Any) -> Any:
+    dt = jax.nn.softplus(dt)
+    gates = jnp.exp(dt[:, :, None] * -jnp.exp(a))
+    added = dt[:, :, None] * b[:, None, :] * x[:, :, None]
+    _, states = lax.associative_scan(
+        lambda one, two: (one[0] * two[0], two[0] * one[1] + two[1]), (gates, added)
+    )
+    return jnp.einsum("tdn,tn->td", states, c)
+
+
+def with_gradients_of_all(x: Any, dt: Any, a: Any, b: Any, c: Any) -> Any:
+    """A step reads its state in the loop, and makes its gates by sums of nothing before it."""
+
+    def loss(x: Any, dt: Any, a: Any, b: Any, c: Any) -> Any:
+        gates = jnp.exp(jnp.einsum("ld,dn->ldn", jax.nn.softplus(dt), -jnp.exp(a)))
+        added = jnp.einsum("ld,ln,ld->ldn", dt, b, x)
+
+        def step(h: Any, each: Any) -> Any:
+            gate, more, c = each
+            h = gate * h + more
+            return h, jnp.einsum("dn,n->d", h, c)
+
+        return (lax.scan(step, jnp.zeros(a.shape), (gates, added, c))[1] ** 2).sum()
+
+    return jax.value_and_grad(loss, argnums=(0, 1, 2, 3, 4))(x, dt, a, b, c)
+
+
+def test_forward_and_backward_loops_make_the_gates_again() -> None:
+    made, sites, graph = rewritten(with_gradients_of_all, GIVEN, Goal(objective="memory"))
+    assert CHOSEN_SHARED in [site.chosen for site in sites]
+    assert largest(graph) <= STEPS * CHANNELS
+    assert max(errors(with_gradients_of_all, run(made, GIVEN), GIVEN)) < 1e-5
+
+
+def test_gates_and_states_of_all_steps_are_never_made() -> None:
+    made, sites, graph = rewritten(mamba, GIVEN, Goal(objective="memory"))
+    assert CHOSEN in [site.chosen for site in sites]
+    assert largest(graph) <= STEPS * CHANNELS
+    assert max(errors(mamba, run(made, GIVEN), GIVEN)) < 1e-6
+
+
+@pytest.mark.parametrize("function", [mamba, in_parallel])
+def test_where_caches_do_not_hold_them_they_are_not_made_for_time(function: Any) -> None:
+    large = [jax.ShapeDtypeStruct(each, jnp.float32) for each in sizes(2048, 128, 16)]
+    _, sites, graph = rewritten(function, large, Goal())
+    assert CHOSEN in [site.chosen for site in sites]
+    assert largest(graph) <= 2048 * 128
+
+
+def largest(graph: Graph) -> int:
+    """Elements of the largest array between nodes."""
+    return max(output.size for node in graph.nodes for output in node.outputs)
+
+
+def countdown(x: Any, w: Any) -> Any:
+    """Backwards, with steps along other axes than the first, positions, and a shared matrix."""
+    order = jnp.arange(x.shape[1], dtype=x.dtype)
+    xs = jnp.sin(jnp.swapaxes(x, 0, 1)) * order[:, None]
+
+    def step(h: Any, x: Any) -> Any:
+        h = 0.5 * h + x
+        return h, h
+
+    last, ys = lax.scan(step, jnp.zeros(x.shape[0]), xs, reverse=True)
+    ys = jnp.swapaxes(ys, 0, 1)
+    return last, jnp.cos(ys) + jnp.sin(x), ys @ w
+
+
+def test_any_axis_any_direction_and_positions() -> None:
+    given = normal((5, 40), (40, 7))
+    made, _, graph = absorbed(countdown, given)
+    assert "sin" not in [node.name for node in before_loop(graph)]
+    assert max(errors(countdown, run(made, given), given)) < 1e-5
+
+
+def shared(x: Any) -> Any:
+    gates = jax.nn.sigmoid(x)
+    ys = lax.scan(lambda h, g: (g * h + 1,) * 2, jnp.zeros(x.shape[1]), gates)[1]
+    return ys, gates.sum()
+
+
+def smoothed(x: Any) -> Any:
+    """A step needs its neighbours' slices as well."""
+    around = x[:-2] + x[1:-1] + x[2:]
+    ys = lax.scan(lambda h, x: (h + x,) * 2, jnp.zeros(x.shape[1]), around)[1]
+    return jnp.cumsum(ys, 0)
+
+
+def normalised(x: Any) -> Any:
+    """What is done after the loop needs all of its steps."""
+    ys = lax.scan(lambda h, x: (0.9 * h + x,) * 2, jnp.zeros(x.shape[1]), x)[1]
+    return ys / ys.max()
+
+
+@pytest.mark.parametrize("function", [shared, smoothed, normalised])
+def test_what_others_read_and_what_needs_other_steps_stays_outside(function: Any) -> None:
+    given = normal((30, 4))
+    graph = graph_of(function, given)
+    found = gathered(graph, loop_of(graph))
+    names = {node.name for node in found.nodes}
+    assert names.isdisjoint({"logistic", "slice", "cumsum", "reduce_max", "div"})
+
+
+def absorbed(function: Any, given: Any) -> Any:
+    graph = graph_of(function, given)
+    found = gathered(graph, loop_of(graph))
+    done = Absorbing(graph, loop_of(graph), found).done()
+    return lambda *arrays: evaluate(done, arrays), found, done
+
+
+def before_loop(graph: Graph) -> list[Any]:
+    return list(graph.nodes[: graph.nodes.index(loop_of(graph))])
+
+
+def graph_of(function: Any, given: Any) -> Graph:
+    return read(_jax.trace(lambda *arrays: jax.tree.leaves(function(*arrays)), given))
+
+
+def loop_of(graph: Graph) -> Any:
+    return next(node for node in graph.nodes if node.name == "scan")

@@ -1,0 +1,167 @@
+"""Where identities of real numbers end: saturated weights, infinities, NaN, overflow, lost digits.
+
+The results are those of the original, or nearer to the float64 value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from orchestrator_core.conductor import Conducted, Goal
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.rewriting import rewritten
+
+from .tiling import check, flat, in_tiles, passes
+
+N, D = 64, 4
+Array = jax.Array
+EVERYTHING = Goal(always=True)
+RANDOM = np.random.default_rng(0)
+Q, K, V = (RANDOM.normal(size=(N, D)).astype(np.float32) for _ in range(3))
+AT = np.arange(N)
+CAUSAL = AT[:, None] >= AT
+
+
+def attention(q: Array, k: Array, v: Array) -> Array:
+    return jax.nn.softmax(q @ k.T * 0.5) @ v
+
+
+def gradient(q: Array, k: Array, v: Array) -> Any:
+    return jax.grad(lambda *a: jnp.sin(attention(*a)).sum(), (0, 1, 2))(q, k, v)
+
+
+def both(function: Any, *arrays: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Conducted, and as it was."""
+    made = jax.jit(Conducted(function, EVERYTHING))(*arrays)
+    return jax.tree.map(
+        np.asarray, (jax.tree.leaves(made), jax.tree.leaves(jax.jit(function)(*arrays)))
+    )
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e30])
+def test_the_gradient_of_saturated_weights_is_exactly_zero(scale: float) -> None:
+    """Each row's weights are 1 at one place: what is subtracted there is the same number."""
+    ours, theirs = both(gradient, Q * scale, K, V)
+    assert (theirs[0] == 0).all()
+    assert (ours[0] == 0).all()
+    np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-6)
+
+
+def test_a_gradient_with_some_saturated_rows() -> None:
+    q = Q * np.where(AT % 2, 1e4, 1.0).astype(np.float32)[:, None]
+    ours, theirs = both(gradient, q, K, V)
+    assert (ours[0][theirs[0] == 0] == 0).all()
+    np.testing.assert_allclose(ours[0], theirs[0], atol=2e-6)
+    np.testing.assert_allclose(ours[1], theirs[1], atol=2e-5 * np.abs(theirs[1]).max())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38])
+@pytest.mark.parametrize("which", [1, 2])
+def test_what_is_not_finite_spreads_as_in_the_original(bad: float, which: int) -> None:
+    given = [Q.copy(), K.copy(), V.copy()]
+    given[which][N - 2, 1] = bad
+    ours, theirs = both(attention, *given)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=2e-5, atol=2e-6)
+
+
+def test_a_sum_of_exponentials_with_an_infinite_exponent_is_infinite() -> None:
+    def of(x: Array, y: Array) -> Array:
+        return jax.nn.logsumexp(x[:, None] + y[None], axis=1)
+
+    x = np.where(AT == 3, np.inf, np.where(AT == 5, -np.inf, Q[:, 0])).astype(np.float32)
+    ours, theirs = both(of, x, K[:, 0])
+    assert np.isposinf(ours[0][3])
+    assert np.isneginf(ours[0][5])
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-6)
+
+
+def test_what_is_below_the_largest_exponent_by_far_may_be_all_that_counts() -> None:
+    """The largest has the weight zero; shifted by it, the others are too small for the type."""
+
+    def of(x: Array, w: Array) -> Array:
+        return (jnp.exp(x - x.min(1, keepdims=True)) * w).sum(1)
+
+    x = np.broadcast_to(np.where(AT == 9, 88.0, 0.0), (N, N)).astype(np.float32)
+    w = np.broadcast_to(np.where(AT == 9, 0.0, 1.0), (N, N)).astype(np.float32)
+    ours, theirs = both(of, x, w)
+    assert (theirs[0] == N - 1).all()
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-5)
+
+
+def test_scores_that_a_huge_bias_rounds_away() -> None:
+    """Of scores plus 1e30 nothing is left, so all weights are the same."""
+
+    def of(q: Array, k: Array, bias: Array, v: Array) -> Array:
+        return jax.nn.softmax(q @ k.T + bias[:, None]) @ v
+
+    ours, theirs = both(of, Q, K, np.where(AT % 3 == 0, -1e30, 0.0).astype(np.float32), V)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=2e-6)
+
+
+def test_a_mask_given_to_softmax_takes_one_pass_forward_and_one_back() -> None:
+    def loss(q: Array, k: Array, v: Array) -> Array:
+        weights = jax.nn.softmax(q @ k.T, where=jnp.asarray(CAUSAL))
+        return ((weights @ v) ** 2).sum()
+
+    graph = read(jax.make_jaxpr(flat(jax.value_and_grad(loss, (0, 1, 2))))(Q, K, V))
+    assert len(passes(rewritten(graph, EVERYTHING)[0])) == 2
+    ours, theirs = both(jax.grad(loss), Q, K, V)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=2e-5)
+
+
+def test_weights_that_are_dropped_take_one_pass_forward_and_one_back() -> None:
+    def loss(q: Array, k: Array, v: Array, kept: Array) -> Array:
+        weights = jnp.where(kept, jax.nn.softmax(q @ k.T) / 0.9, 0.0)
+        return ((weights @ v) ** 2).sum()
+
+    kept = RANDOM.random((N, N)) < 0.9
+    graph = check(jax.value_and_grad(loss, (0, 1, 2)), (Q, K, V, kept), tolerance=2e-5)
+    assert len(passes(graph)) == 2
+
+
+def test_rows_without_a_key_are_zero_where_the_mask_is_given_to_softmax() -> None:
+    def of(q: Array, k: Array, v: Array) -> Array:
+        return jax.nn.softmax(q @ k.T, where=jnp.asarray(CAUSAL & (AT[:, None] % 7 != 3))) @ v
+
+    ours, theirs = both(of, Q, K, V)
+    assert (ours[0][3] == 0).all()
+    np.testing.assert_allclose(ours[0], theirs[0], atol=2e-6)
+
+
+def test_heads_that_are_made_one_by_one_and_stacked() -> None:
+    def loss(q: Array, k: Array, v: Array) -> Array:
+        scores = jnp.stack([q[:, h : h + 2] @ k[:, h : h + 2].T for h in (0, 2)])
+        return (jax.nn.softmax(scores) @ v).sum() + (jax.nn.softmax(scores) @ v**2).sum()
+
+    graph = check(jax.grad(loss, (0, 1, 2)), (Q, K, V), tolerance=2e-5)
+    assert not any(value.size >= N * N for node in graph.nodes for value in node.outputs)
+
+
+def test_parts_of_a_sum_may_be_larger_than_any_number() -> None:
+    """Half of the terms overflow together, the other half makes up for it."""
+
+    def of(x: Array, v: Array) -> Array:
+        return jnp.exp(jnp.tanh(x) + x) @ v
+
+    x = np.zeros((N, N), np.float32)
+    v = np.where(AT < N // 2, 3e37, -3e37).astype(np.float32)[:, None] * np.ones(D, np.float32)
+    v[0] += 1e37
+    made = np.asarray(jax.jit(Conducted(of, EVERYTHING))(x, v))
+    np.testing.assert_allclose(made, v.astype(float).sum(0)[None].repeat(N, 0), rtol=1e-5)
+
+
+def test_where_nothing_waits_no_identity_is_used() -> None:
+    """An exponential that can be had at once is summed as it is written, without a maximum."""
+
+    def of(q: Array, k: Array, v: Array) -> Array:
+        near = jnp.exp(-((q[:, None] - k[None]) ** 2).sum(-1))
+        return (near @ v) / near.sum(1, keepdims=True)
+
+    graph, _ = in_tiles(of, (Q, K, V))
+    (only,) = passes(graph)
+    assert only.params["runner"].one.shifts == ()

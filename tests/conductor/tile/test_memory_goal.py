@@ -1,0 +1,48 @@
+"""A limit of memory caps the tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.evaluate import evaluate
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.rewriting import rewritten
+
+from .tiling import compiled, flat
+
+Array = jax.Array
+
+
+def loss(x: Array, y: Array) -> Array:
+    """Of all pairs of rows, in one direction and the other."""
+    scores = x @ y.T
+    both = jax.nn.logsumexp(scores, 0).mean() + jax.nn.logsumexp(scores, 1).mean()
+    return both - 2 * jnp.sum(x * y) / x.shape[0]
+
+
+GIVEN = [jax.ShapeDtypeStruct((2048, 16), "float32")] * 2
+
+
+def conducted(memory: int | None) -> tuple[Any, dict[str, int]]:
+    goal = Goal(memory=memory, allow=frozenset({"tiling"}))
+    graph, sites = rewritten(read(jax.make_jaxpr(flat(jax.value_and_grad(loss)))(*GIVEN)), goal)
+    (site,) = sites
+    return graph, dict(site.settings)
+
+
+@pytest.mark.parametrize("limit", [2**20, 2**21])
+def test_tiles_are_as_large_as_fits(limit: int) -> None:
+    free, capped = conducted(None), conducted(limit)
+    assert capped[1]["i"] < free[1]["i"]
+    used = compiled(capped[0], GIVEN).memory_analysis().temp_size_in_bytes
+    assert used <= limit < compiled(free[0], GIVEN).memory_analysis().temp_size_in_bytes
+    arrays = [jnp.asarray(np.random.default_rng(k).normal(size=(2048, 16)), "f4") for k in (0, 1)]
+    made = jax.jit(lambda *a: evaluate(capped[0], a))(*arrays)
+    for a, b in zip(made, jax.tree.leaves(jax.value_and_grad(loss)(*arrays)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
