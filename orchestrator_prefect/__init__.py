@@ -1,7 +1,8 @@
 """Prefect flows on Dask, planned: `from orchestrator_prefect import optimized_flow`.
 
-`@optimized_flow` stands in for `prefect.flow`; `OptimizedTaskRunner` for `DaskTaskRunner`. Both are
-loaded when they are first asked for, because Prefect takes seconds to import.
+`@optimized_flow` stands in for `prefect.flow`, `OptimizedTaskRunner` for `DaskTaskRunner`; tasks
+whose function is JAX's are marked `@jax_task`. Each is loaded when it is first asked for, because
+Prefect takes seconds to import.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orchestrator_prefect.decorator import optimized_flow
+    from orchestrator_prefect.jax_tasks.task import jax_task
     from orchestrator_prefect.task_runner import OptimizedTaskRunner
 
-__all__ = ["OptimizedTaskRunner", "optimized_flow"]
+__all__ = ["OptimizedTaskRunner", "jax_task", "optimized_flow"]
 
-_HOME = {"OptimizedTaskRunner": "task_runner", "optimized_flow": "decorator"}
+_HOME = {
+    "OptimizedTaskRunner": "task_runner",
+    "jax_task": "jax_tasks.task",
+    "optimized_flow": "decorator",
+}
 
 
 def __getattr__(name: str) -> Any:

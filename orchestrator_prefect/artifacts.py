@@ -8,11 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from prefect.artifacts import create_markdown_artifact
 
+from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_prefect.promise import finite_gap
 
 SURPRISES = 5
 """So many tasks are named that took much longer or shorter than planned."""
+
+_MEANS_SOMETHING = re.compile(r"[\\`*_\[\]|#~@$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
 
 def publish(what: str, flow: str, markdown: str) -> None:
@@ -30,8 +33,8 @@ def publish(what: str, flow: str, markdown: str) -> None:
     )
 
 
-def plan_markdown(flow: str, plan: PlanRecord) -> str:
-    """What was planned, how good that is, and who does what."""
+def plan_markdown(flow: str, plan: PlanRecord, foreseen: int = 0) -> str:
+    """What was planned, how good that is, and who does what; so many of its tasks are foreseen."""
     rows = _by_worker((row.worker, row.start, row.end) for row in plan.schedule.assignments)
     return "\n".join(
         [
@@ -39,7 +42,7 @@ def plan_markdown(flow: str, plan: PlanRecord) -> str:
             "",
             f"{'Followed' if plan.adopted else 'Not followed'}: {escaped(plan.reason)}.",
             "",
-            *_table(("", ""), _facts(plan)),
+            *_table(("", ""), [*_tasks(plan, foreseen), *_facts(plan)]),
             "",
             *_table(("worker", "tasks", "busy", "first start", "last end"), rows),
         ]
@@ -50,12 +53,13 @@ def outcome_line(run: RunRecord) -> str:
     """One line: what was forecast, what happened."""
     done = f"{len(run.tasks)} tasks on {len(run.cluster)} workers in {seconds(run.seconds)}"
     if run.plan is None:
-        return f"{done}; {run.reason}"
+        return f"{done}; {clean(run.reason)}"
     verb = "forecast" if run.plan.adopted else "forecast, not followed,"
-    return (
-        f"{done}; {verb} {seconds(run.plan.predicted)}, "
-        f"proven bound {seconds(run.plan.lower_bound)} at the durations expected"
-    )
+    forecast = f"{done}; {verb} {seconds(run.plan.predicted)}"
+    if finite_gap(run.plan) is None:
+        return forecast
+    bound = seconds(run.plan.lower_bound)
+    return f"{forecast}, proven bound {bound} at the durations expected"
 
 
 def outcome_markdown(run: RunRecord) -> str:
@@ -74,15 +78,21 @@ def outcome_markdown(run: RunRecord) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text with nothing left in it that Markdown or HTML would understand."""
-    flat = " ".join(str(text).split())
+    """The text with nothing left in it that Markdown, HTML or what finds links understands."""
+    flat = " ".join(clean(str(text)).split())
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|#])", r"\\\1", flat)
+    return _MEANS_SOMETHING.sub(r"\\\g<0>", flat)
 
 
 def seconds(amount: float) -> str:
     """A duration to three digits."""
     return f"{amount:.3g} s" if amount < 1000 else f"{amount:.0f} s"
+
+
+def _tasks(plan: PlanRecord, foreseen: int) -> list[tuple[str, ...]]:
+    if not foreseen:
+        return []
+    return [("tasks", f"{len(plan.schedule)}, of which {foreseen} are foreseen: not submitted yet")]
 
 
 def _facts(plan: PlanRecord) -> list[tuple[str, ...]]:

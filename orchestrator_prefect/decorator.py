@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
 from prefect import flow
@@ -11,7 +12,8 @@ from prefect.logging import get_logger
 from prefect.task_runners import TaskRunner
 from prefect_dask import DaskTaskRunner
 
-from orchestrator_prefect.task_runner import Mode, OptimizedTaskRunner
+from orchestrator_prefect.options import Mode, Options, remember
+from orchestrator_prefect.task_runner import OptimizedTaskRunner
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,8 +31,12 @@ def optimized_flow(
     address: str | None = None,
     cluster_class: str | Callable[[], Any] | None = None,
     cluster_kwargs: Mapping[str, Any] | None = None,
-    mode: Mode = "auto",
-    report: bool = True,
+    mode: Mode | None = None,
+    objective: str | tuple[str, ...] | None = None,
+    deadline: float | str | timedelta | None = None,
+    max_price: float | None = None,
+    estimates: Mapping[str, Any] | None = None,
+    report: bool | None = None,
     **flow_arguments: Any,
 ) -> Callable[[Callable[P, R]], Flow[P, R]]: ...
 def optimized_flow(
@@ -42,8 +48,12 @@ def optimized_flow(
     address: str | None = None,
     cluster_class: str | Callable[[], Any] | None = None,
     cluster_kwargs: Mapping[str, Any] | None = None,
-    mode: Mode = "auto",
-    report: bool = True,
+    mode: Mode | None = None,
+    objective: str | tuple[str, ...] | None = None,
+    deadline: float | str | timedelta | None = None,
+    max_price: float | None = None,
+    estimates: Mapping[str, Any] | None = None,
+    report: bool | None = None,
     **flow_arguments: Any,
 ) -> Flow[P, R] | Callable[[Callable[P, R]], Flow[P, R]]:
     """Make a Prefect flow of a function, and plan where and when its tasks run.
@@ -53,16 +63,26 @@ def optimized_flow(
 
     Args:
         fn: the function, where the decorator is used without arguments.
-        store: URL or path of the database of schedules and runs; None for the default one.
+        store: URL or path of the database of schedules and runs.
         cluster, address, cluster_class, cluster_kwargs: the Dask cluster, as for `DaskTaskRunner`;
             without any of them, one on this machine for the length of each run.
         mode: ``auto`` follows a plan where it pays; ``director`` and ``restrict`` say by which
-            means; ``observe`` only records; ``off`` is plain prefect-dask.
-        report: add the plan and its outcome to the flow run as artifacts.
+            means; ``observe`` only records; ``off`` is plain prefect-dask. Default: ``auto``.
+        objective: what plans minimise, such as ``"price,makespan"``; default: ``makespan``.
+        deadline: seconds from the first submission, or text such as ``"10min"``, by which the flow
+            has to end; where that cannot be, it ends as little later as possible.
+        max_price: what a run may cost by the workers' prices; where that cannot be, the least.
+        estimates: what is believed of tasks that never ran, by the task's name: seconds, text such
+            as ``"2min ± 20s"``, or a mapping of `seconds`, `spread`, `memory`, `output_bytes`.
+        report: add the plan and its outcome to the flow run as artifacts? Default: yes.
         flow_arguments: as for `prefect.flow`. A `DaskTaskRunner` as `task_runner` gives the
-            cluster; with a runner of another kind the flow runs there, without a plan.
+            cluster; with a runner of another kind the flow runs there, without a plan. What an
+            `OptimizedTaskRunner` itself was told comes before what is said here.
+
+    What is None here, is looked for elsewhere: see `orchestrator_core.settings`.
 
     Raises:
+        InvalidInput: for an argument that makes no sense, naming what is possible.
         TypeError: if both `task_runner` and a cluster are given, or an argument is unknown.
     """
     given = flow_arguments.pop("task_runner", None)
@@ -72,27 +92,27 @@ def optimized_flow(
         "cluster_class": cluster_class,
         "cluster_kwargs": dict(cluster_kwargs) if cluster_kwargs else None,
     }
+    options = Options(store, mode, objective, deadline, max_price, report, estimates)
     if given is None:
-        runner: TaskRunner[Any] = OptimizedTaskRunner(
-            **where, store=store, mode=mode, report=report
-        )
+        runner: TaskRunner[Any] = OptimizedTaskRunner(**where, **vars(options))
     else:
         _refuse_both(where)
-        runner = _planned(given, store=store, mode=mode, report=report)
+        runner = _planned(given, options)
 
     def decorate(function: Callable[P, R]) -> Flow[P, R]:
         made: Flow[P, R] = flow(task_runner=runner, **flow_arguments)(function)
+        remember(made.fn, options)
         return made
 
     return decorate if fn is None else decorate(fn)
 
 
-def _planned(given: TaskRunner[Any] | type[TaskRunner[Any]], **options: Any) -> TaskRunner[Any]:
+def _planned(given: TaskRunner[Any] | type[TaskRunner[Any]], options: Options) -> TaskRunner[Any]:
     runner = given() if isinstance(given, type) else given
     if isinstance(runner, OptimizedTaskRunner):
         return runner
     if isinstance(runner, DaskTaskRunner):
-        return OptimizedTaskRunner.like(runner, **options)
+        return OptimizedTaskRunner.like(runner, **vars(options))
     get_logger(__name__).warning(
         "The flow's task runner is a %s; only tasks on Dask can be planned, so this flow runs "
         "without a plan. Leave task_runner out to plan it.",

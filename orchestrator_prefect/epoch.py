@@ -14,7 +14,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from orchestrator_prefect.waits import NOTHING, Waited
+
+if TYPE_CHECKING:
+    from orchestrator_core.execute.dask.graphs.hints import Hint
 
 SILENCE_SECONDS = 0.05
 LONGEST_SECONDS = 1.0
@@ -31,6 +36,9 @@ class Submission:
         after: names of the tasks whose outputs it takes.
         waits_for: names of further tasks that must end before it starts.
         annotations: what `dask.annotate` said of it, such as resources; read from its message.
+        past: what the flow's code had waited for when it submitted this.
+        went: seconds from the run's first submission until its epoch was planned.
+        hint: what its tags, `dask.annotate` or the flow's estimates say of it.
         start: when the plan begins it, seconds; None if nobody planned it.
         sent: has its message left the buffer?
     """
@@ -41,6 +49,9 @@ class Submission:
     after: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    past: Waited = NOTHING
+    went: float = 0.0
+    hint: Hint | None = None
     start: float | None = None
     sent: bool = False
 
@@ -140,10 +151,13 @@ class EpochBuffer:
         self._watcher = threading.Thread(target=self._watch, name="epoch-buffer", daemon=True)
         self._watcher.start()
 
-    def close(self) -> None:
-        """Flush, and hold nothing from now on."""
-        self.flush()
+    def close(self, *, drop: bool = False) -> None:
+        """Flush, and hold nothing from now on; or drop the tasks that have not gone."""
+        if not drop:
+            self.flush()
         with self._changed:
+            if drop:
+                self._held = [held for held in self._held if held[0] is None]
             self._closed = True
             self._changed.notify()
         self._release(len(self._held))

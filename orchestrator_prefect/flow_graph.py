@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -11,8 +11,17 @@ import numpy as np
 
 from orchestrator_core.execute.directives import Hold, Key, Slot
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.graph.text import as_name
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_prefect.epoch import Submission
+from orchestrator_prefect.waited_for import waited_for
+
+SOME = 1.0
+"""Bytes of an output of which nothing is known: more than the 0 bytes of one that is not taken."""
+
+
+NUMBERS = ("seconds", "memory", "output_bytes", "release", "due", "weight", "deadline")
+"""What a hint says in numbers; columns of the graph have the same names."""
 
 
 class Occurrences:
@@ -26,10 +35,11 @@ class Occurrences:
         self._lock = Lock()
 
     def name(self, task_name: str) -> str:
+        name = as_name(task_name)
         with self._lock:
-            number = self._next[task_name]
-            self._next[task_name] += 1
-        return f"{task_name}-{number}"
+            number = self._next[name]
+            self._next[name] += 1
+        return as_name(f"{name}-{number}")
 
 
 def kind_of(task: Any) -> str:
@@ -38,14 +48,14 @@ def kind_of(task: Any) -> str:
     One function under several names (`with_options(name=...)`) is several kinds of work.
     """
     function = getattr(task.fn, "__name__", task.name)
-    return str(task.task_key if task.name == function else f"{task.task_key}:{task.name}")
+    return as_name(task.task_key if task.name == function else f"{task.task_key}:{task.name}")
 
 
 def flow_graph(submissions: Iterable[Submission]) -> TaskGraph:
     """The graph of these submissions; what they take from tasks outside is left out.
 
     An output that a task takes is an edge of the output's size; a task whose end is only waited
-    for, an edge of 0 bytes.
+    for, by it or by the flow's code, an edge of 0 bytes.
     """
     members = list(submissions)
     builder = TaskGraph.build()
@@ -55,24 +65,36 @@ def flow_graph(submissions: Iterable[Submission]) -> TaskGraph:
             kind=member.kind,
             resources=member.annotations.get("resources") or {},
             eligible=_eligible(member),
+            **{"output_bytes": SOME, **_stated(member)},
         )
         for member in members
     }
+    waited = waited_for(members)
     for member in members:
         taken = dict.fromkeys(member.after)
         for producer in taken:
             if producer in names:
                 builder.edge(producer, member.name)
-        for earlier in dict.fromkeys(member.waits_for):
+        for earlier in dict.fromkeys((*member.waits_for, *waited.get(member.name, ()))):
             if earlier in names and earlier not in taken:
                 builder.edge(earlier, member.name, nbytes=0.0)
     return builder.done()
 
 
-def _eligible(submission: Submission) -> list[str] | None:
+def _stated(submission: Submission) -> dict[str, Any]:
+    """What is said of the task in numbers."""
+    hint = submission.hint
+    if hint is None:
+        return {}
+    stated = {name: getattr(hint, name) for name in NUMBERS}
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _eligible(submission: Submission) -> Sequence[str] | None:
     workers = submission.annotations.get("workers")
     if not workers or submission.annotations.get("allow_other_workers"):
-        return None
+        # A pin of the user's comes before a hint.
+        return None if submission.hint is None else submission.hint.workers
     return [str(workers)] if isinstance(workers, str | int) else [str(each) for each in workers]
 
 

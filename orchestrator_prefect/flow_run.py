@@ -27,6 +27,7 @@ class FlowRunInfo:
         context: the context variables inside the flow.
         logger: the flow run's own.
         flow_run: Prefect's record of it, or None outside of a flow.
+        interrupted: was its code left before its end: suspended, cancelled, killed?
     """
 
     flow: str
@@ -34,16 +35,16 @@ class FlowRunInfo:
     context: Context
     logger: Logger | LoggerAdapter[Any]
     flow_run: Any = None
+    interrupted: bool = False
 
     @staticmethod
     def current() -> FlowRunInfo:
         """The flow run that calls."""
         found = FlowRunContext.get()
         flow_run = found.flow_run if found is not None else None
-        again = flow_run is None or (flow_run.run_count or 0) > 1
         return FlowRunInfo(
             flow=found.flow.name if found is not None and found.flow is not None else "flow",
-            run_id=uuid4().hex if again or flow_run is None else flow_run.id.hex,
+            run_id=uuid4().hex if flow_run is None or _runs_again(flow_run) else flow_run.id.hex,
             context=copy_context(),
             logger=_logger(),
             flow_run=flow_run,
@@ -54,17 +55,30 @@ class FlowRunInfo:
         return self.context.copy().run(function, *args, **kwargs)
 
     @property
+    def runs_again(self) -> bool:
+        """Has the body of this flow run begun before?"""
+        return _runs_again(self.flow_run)
+
+    @property
     def status(self) -> str:
         """``ok``, ``failed`` or ``cancelled``, by the state that the flow run has now."""
+        if self.interrupted:
+            return "cancelled"
         state = getattr(self.flow_run, "state", None)
-        if state is None or state.is_completed() or state.is_running():
+        if state is None or state.is_completed():
             return "ok"
-        # A flow that is to be tried again is scheduled: this try failed.
-        return (
-            "failed"
-            if state.is_failed() or state.is_crashed() or state.is_scheduled()
-            else ("cancelled")
+        # A flow that is tried again is scheduled, or runs already: this try failed.
+        failed = (
+            state.is_failed() or state.is_crashed() or state.is_scheduled() or state.is_running()
         )
+        return "failed" if failed else "cancelled"
+
+
+def _runs_again(flow_run: Any) -> bool:
+    """A run that was suspended keeps the number of its tries, and the keys of its pauses."""
+    if flow_run is None:
+        return False
+    return (flow_run.run_count or 0) > 1 or bool(flow_run.empirical_policy.pause_keys)
 
 
 def _logger() -> Logger | LoggerAdapter[Any]:

@@ -80,3 +80,7 @@ class PlannedFuture(PrefectDaskFuture[R]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (PrefectDaskFuture, (self._task_run_id, self.wrapped_future))
+
+
+# Where a flow gets a future as a parameter, the name of its class is what people see of it.
+PlannedFuture.__name__ = PrefectDaskFuture.__name__

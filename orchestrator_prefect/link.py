@@ -36,10 +36,12 @@ class Link(Protocol):
         slots: Mapping[str, Slot],
         holds: Mapping[str, Hold],
         plan: LivePlan | None,
+        gone: Sequence[str] = (),
     ) -> float:
         """These tasks come next, and belong there; without slots they are only watched.
 
-        With the plan, they are also moved when things go differently.
+        With the plan, they are also moved when things go differently. The keys in `gone` were
+        announced before and will not come after all.
 
         Returns the start of the run, in seconds since 1970 on the scheduler's clock.
         """
@@ -92,9 +94,10 @@ class DaskLink:
         slots: Mapping[str, Slot],
         holds: Mapping[str, Hold],
         plan: LivePlan | None,
+        gone: Sequence[str] = (),
     ) -> float:
         tasks = [(submission.key, submission.name, submission.kind) for submission in batch]
-        return float(self._scheduler.begin(self._client, run_id, tasks, slots, holds, plan))
+        return float(self._scheduler.begin(self._client, run_id, tasks, slots, holds, plan, gone))
 
     def records(self, run_id: str) -> Sequence[Finished]:
         found = self._scheduler.records(self._client, run_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,13 +21,16 @@ class Epoch:
     """What was submitted together.
 
     Attributes:
+        graph: of its tasks, and of what was foreseen to follow.
+        advice: None where nobody was asked, as what came had been foreseen.
         started: seconds from the run's first submission until its tasks went to the scheduler.
-        advice: None where nobody was asked.
+        foreseen: number of tasks of the graph that had not been submitted.
     """
 
     graph: TaskGraph
     advice: Advice | None
     started: float
+    foreseen: int = 0
 
 
 def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> PlanRecord | None:
@@ -40,8 +43,8 @@ def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> Plan
     Args:
         graph: of all epochs together. cluster: on which they run.
     """
-    planned = [plan for plan in map(in_run, epochs) if plan is not None]
-    if not planned or len(epochs) == 1:
+    planned = _of_run([plan for plan in map(in_run, epochs) if plan is not None], graph)
+    if not planned or len(epochs) == 1 or _is_whole(planned[0], graph):
         return planned[0] if planned else None
     parts = [plan for plan in planned if plan.adopted] or planned
     bounding = max(parts, key=lambda plan: plan.lower_bound)
@@ -53,8 +56,40 @@ def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> Plan
         default_predicted=None,
         planner=", ".join(dict.fromkeys(plan.planner for plan in parts)),
         cache="hit" if all(plan.cache == "hit" for plan in parts) else "miss",
-        reason=f"{len(parts)} of {len(epochs)} epochs; the last: {parts[-1].reason}",
+        reason=f"{len(parts)} plans for {len(epochs)} epochs; the last: {parts[-1].reason}",
         planning_seconds=sum(plan.planning_seconds for plan in planned),
+    )
+
+
+def _is_whole(plan: PlanRecord, graph: TaskGraph) -> bool:
+    return set(plan.schedule.task_names) == set(graph.names)
+
+
+def _of_run(plans: Sequence[PlanRecord], graph: TaskGraph) -> list[PlanRecord]:
+    """The plans without tasks that were foreseen and did not come, or were planned again later."""
+    found: list[PlanRecord] = []
+    open_names = set(graph.names)
+    for plan in reversed(plans):
+        names = set(plan.schedule.task_names)
+        found.append(plan if names <= open_names else _without(plan, names - open_names))
+        open_names -= names
+    return found[::-1]
+
+
+def _without(plan: PlanRecord, names: Set[str]) -> PlanRecord:
+    """The plan of the other tasks; what was proven of all of them says nothing of these."""
+    schedule = Schedule(
+        [row for row in plan.schedule.assignments if row.task not in names],
+        [sent for sent in plan.schedule.transfers if sent.task not in names],
+    )
+    shorter = plan.schedule.makespan - schedule.makespan
+    return replace(
+        plan,
+        schedule=schedule,
+        predicted=plan.predicted - shorter,
+        lower_bound=0.0,
+        bound_method="none: not all came that was foreseen",
+        default_predicted=None,
     )
 
 
@@ -64,12 +99,11 @@ def in_run(epoch: Epoch) -> PlanRecord | None:
     if advice is None or advice.plan is None:
         return None
     plan, default = advice.plan, advice.plan.default_predicted
-    by_time = advice.objective.primary == "makespan"
     return replace(
         plan,
         schedule=delayed(plan.schedule, started),
         predicted=plan.predicted + started,
-        lower_bound=plan.lower_bound + started if by_time else plan.lower_bound,
+        lower_bound=plan.lower_bound + started,
         default_predicted=None if default is None else default + started,
     )
 

@@ -13,6 +13,7 @@ from orchestrator_prefect.flow_graph import flow_graph
 from orchestrator_prefect.flow_run import FlowRunInfo
 from orchestrator_prefect.link import Finished
 from orchestrator_prefect.promise import Epoch, promise
+from orchestrator_prefect.waited_for import bursts
 
 CACHED = "Cached"
 FAILED = ("Failed", "Crashed", "TimedOut", "Cancelled", "Cancelling", "NotReady")
@@ -56,6 +57,7 @@ def run_record(
         plan=plan,
         tasks=tasks,
         status=info.status,
+        bursts=bursts(submissions, {task.task: task.end for task in tasks}),
     )
 
 

@@ -9,30 +9,35 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
+from orchestrator_core.clean_text import clean
 from orchestrator_core.errors import InvalidCluster
-from orchestrator_core.execute.advice import Advice
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.schedule import Schedule
 from orchestrator_prefect import artifacts
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
+from orchestrator_prefect.announcement import announce
 from orchestrator_prefect.epoch import Batch, EpochBuffer, Submission
 from orchestrator_prefect.flow_graph import (
     Occurrences,
     flow_graph,
-    holds,
     kind_of,
     note_starts,
-    slots,
 )
 from orchestrator_prefect.flow_run import FlowRunInfo
 from orchestrator_prefect.link import Link
+from orchestrator_prefect.outlook import Outlook, Step
 from orchestrator_prefect.promise import Epoch, in_run
+from orchestrator_prefect.run_keys import RunKeys
 from orchestrator_prefect.run_record import run_record
+from orchestrator_prefect.stored import Stored
+from orchestrator_prefect.waits import Waits
 
 if TYPE_CHECKING:
-    from orchestrator_core.execute.live import LivePlan
+    from orchestrator_core.execute.dask.graphs.hints import Hint
 
 
 class FlowSession:
@@ -63,7 +68,11 @@ class FlowSession:
         self._connect = connect
         self._link: Link | None = None
         self._report = report
-        self._names = Occurrences()
+        self.stored = Stored(info)
+        self._names, self._waits = Occurrences(), Waits()
+        self._keys = RunKeys()
+        self._outlook = Outlook(info.flow, self._keys.of)
+        self._followed: Schedule | None = None
         self._submissions: list[Submission] = []
         self._task_runs: dict[UUID, str] = {}
         self._states: dict[str, str] = {}
@@ -78,14 +87,19 @@ class FlowSession:
         self._buffer.watch()
 
     @contextmanager
-    def submitting(self, task: Any, after: list[str], waits_for: list[str]) -> Iterator[Submission]:
+    def submitting(
+        self, task: Any, after: list[str], waits_for: list[str], hint: Hint | None = None
+    ) -> Iterator[Submission]:
         """Within it, the client submits this task under the key that is given."""
+        name = self._names.name(task.name)
         submission = Submission(
-            name=self._names.name(task.name),
-            kind=kind_of(task),
-            key=f"{task.name}-{uuid4().hex}",
+            name=name,
+            kind=(hint and hint.kind) or kind_of(task),
+            key=self._keys.take(name),
             after=tuple(after),
             waits_for=tuple(waits_for),
+            past=self._waits.now(),
+            hint=hint,
         )
         self._buffer.expect(submission)
         try:
@@ -103,16 +117,20 @@ class FlowSession:
         return None if task_run_id is None else self._task_runs.get(task_run_id)
 
     def ended(self, submission: Submission, state: str) -> None:
-        """The task ended in the Prefect state of that name."""
+        """The flow's code knows that the task ended, in the Prefect state of that name."""
         self._states[submission.key] = state
+        self._waits.ended(submission.name, submission.past)
 
     def let_go(self, submission: Submission) -> None:
         """Plan and send what is held, if this submission is."""
         self._buffer.flush(wanted=submission)
 
-    def close(self) -> None:
-        """Send what is held, and record the run."""
-        self._buffer.close()
+    def close(self, *, interrupted: bool = False) -> None:
+        """Send what is held, unless the flow's code was interrupted, and record the run."""
+        self.info = replace(self.info, interrupted=interrupted)
+        # Nobody waits for what is left, so Dask starts as much of it as there are free threads.
+        self._plans = False
+        self._buffer.close(drop=interrupted)
         self._client.__dict__.pop("_send_to_scheduler", None)
         try:
             if self._works and self._epochs:
@@ -137,18 +155,18 @@ class FlowSession:
         link = self._connected()
         if not self._works:
             return
-        graph = flow_graph(batch)
-        advice = self._advise(link, graph) if self._plans else None
-        followed = advice.plan if advice is not None and advice.adopted else None
-        chosen = slots(followed.schedule, batch) if followed is not None else {}
-        held = holds(advice.holds, batch) if advice is not None and chosen else {}
-        live = _live(advice) if advice is not None and chosen else None
-        started_at = link.begin(self.info.run_id, batch, chosen, held, live)
-        if followed is not None:
-            note_starts(followed.schedule, batch)
-        if not self._epochs:
-            self._started_at = started_at
-        self._epochs.append(Epoch(graph, advice, time.monotonic() - self._origin))
+        graph = flow_graph(self.stored.marked(batch))
+        goes_on = self._outlook.goes_on(batch, graph)
+        step = Step(graph, None) if goes_on or not self._plans else self._advise(link, graph)
+        if not (goes_on and self._followed):
+            started_at, self._followed = announce(link, self.info.run_id, batch, step)
+            self._started_at = self._started_at if self._epochs else started_at
+        if self._followed is not None:
+            note_starts(self._followed, batch)
+        went = time.monotonic() - self._origin
+        for submission in batch:
+            submission.went = went
+        self._epochs.append(Epoch(step.graph, step.advice, went, len(step.foreseen)))
 
     def _connected(self) -> Link:
         if self._link is None:
@@ -158,17 +176,19 @@ class FlowSession:
             self._works = mode != "off"
         return self._link
 
-    def _advise(self, link: Link, graph: TaskGraph) -> Advice | None:
+    def _advise(self, link: Link, graph: TaskGraph) -> Step:
         try:
-            cluster = link.cluster()
-            return self._advisor.get().advise(graph, cluster, self.info.flow)
+            step = self._outlook.plan(self._advisor.get(), graph, link.cluster())
+            if step.remark:
+                self.info.logger.info(step.remark)
+            return step
         except (NotReady, InvalidCluster) as error:
             # An adaptive cluster has no worker before it has a task.
             self.info.logger.info("This epoch is not planned: %s", error)
         except Exception as error:
             self._plans = False
             self._fail("Planning failed, so tasks go where Dask puts them", error)
-        return None
+        return Step(graph, None)
 
     def _after(self, batch: Batch) -> None:
         # One artifact: a flow that submits and waits in a loop has hundreds of epochs.
@@ -176,10 +196,16 @@ class FlowSession:
             return
         plan = in_run(self._epochs[0])
         if plan is not None:
-            self._publish("plan", artifacts.plan_markdown(self.info.flow, plan))
+            unseen = self._epochs[0].foreseen
+            self._publish("plan", artifacts.plan_markdown(self.info.flow, plan, unseen))
 
     def _record(self) -> None:
         assert self._link is not None
+        left = self._outlook.left_over()
+        if left:
+            self.info.logger.info(
+                "The run ended without %d tasks that were foreseen, such as %r", len(left), left[0]
+            )
         run_id, keys = self.info.run_id, [submission.key for submission in self._submissions]
         finished = self._link.records(run_id)
         states = {**self._link.states(keys), **self._states}
@@ -206,11 +232,6 @@ class FlowSession:
     def _fail(self, what: str, error: Exception) -> None:
         level = "debug" if self._warned else "warning"
         self._warned = True
-        getattr(self.info.logger, level)("%s: %s: %s", what, type(error).__name__, error)
-
-
-def _live(advice: Advice) -> LivePlan | None:
-    # Repair comes with compiled code, which whoever has a plan has loaded already.
-    from orchestrator_core.execute.live import LivePlan
-
-    return LivePlan.of(advice)
+        getattr(self.info.logger, level)(
+            "%s: %s: %s", what, type(error).__name__, clean(str(error))
+        )

@@ -7,32 +7,38 @@ to the workers with every task. So a runner keeps its settings apart from what b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from functools import partial
 from operator import methodcaller
-from os import environ
 from threading import Lock
-from typing import Any, Literal, get_args
+from typing import Any
 
-from prefect.client.schemas.objects import RunInput, State
+from prefect.client.schemas.objects import RunInput
+from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
-from prefect.utilities.collections import visit_collection
 from prefect_dask import DaskTaskRunner
 from prefect_dask.task_runners import PrefectDaskFuture
 
-from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.advice import Advisor
+from orchestrator_core.execute.dask.graphs.hints import Hint
 from orchestrator_prefect.advisor import AdvisorOnCall
+from orchestrator_prefect.aims import AimingAdvisor, Aims
 from orchestrator_prefect.context import SerializedOnce
+from orchestrator_prefect.demands import Demands
+from orchestrator_prefect.flow_advisor import flow_advisor
 from orchestrator_prefect.flow_run import FlowRunInfo
+from orchestrator_prefect.flow_settings import FlowSettings, switched_off
 from orchestrator_prefect.futures import PlannedFuture
-from orchestrator_prefect.link import DaskLink, Link
+from orchestrator_prefect.inputs import Inputs
+from orchestrator_prefect.jax_tasks.recognised import recognised, teach_prefect
+from orchestrator_prefect.link import DaskLink
+from orchestrator_prefect.options import Mode, Options, decorated
 from orchestrator_prefect.session import FlowSession
+from orchestrator_prefect.supply import Supply
+from orchestrator_prefect.variables import Variables
 
-Mode = Literal["auto", "director", "restrict", "observe", "off"]
-
-KILL_SWITCH = "ORCHESTRATOR_MODE"
-"""Environment variable; if it is ``off`` or ``observe``, no argument can say otherwise."""
+teach_prefect()
 
 
 class OptimizedTaskRunner(DaskTaskRunner):
@@ -45,13 +51,13 @@ class OptimizedTaskRunner(DaskTaskRunner):
     Args:
         cluster, address, cluster_class, cluster_kwargs, adapt_kwargs, client_kwargs,
             performance_report_path: as for `DaskTaskRunner`.
-        store: URL or path of the database of schedules and runs; None for the default one.
-        mode: ``auto``, ``director``, ``restrict``, ``observe`` (record only) or ``off``.
-        report: add the plan and its outcome to the flow run as artifacts.
+        store, mode, objective, deadline, max_price, report, estimates: as for `optimized_flow`;
+            what is not given here, the flow's decorator says, or one of the places that
+            `orchestrator_core.settings` names.
         advisor: who plans and remembers, instead of an `Orchestrator` with that store.
 
     Raises:
-        InvalidInput: if there is no such mode.
+        InvalidInput: naming the option that makes no sense, and what is possible.
         ValueError: for contradictory arguments, as `DaskTaskRunner`.
     """
 
@@ -66,8 +72,12 @@ class OptimizedTaskRunner(DaskTaskRunner):
         performance_report_path: str | None = None,
         *,
         store: str | None = None,
-        mode: Mode = "auto",
-        report: bool = True,
+        mode: Mode | None = None,
+        objective: str | tuple[str, ...] | None = None,
+        deadline: float | str | timedelta | None = None,
+        max_price: float | None = None,
+        report: bool | None = None,
+        estimates: Mapping[str, Any] | None = None,
         advisor: Advisor | None = None,
     ) -> None:
         super().__init__(
@@ -79,32 +89,25 @@ class OptimizedTaskRunner(DaskTaskRunner):
             client_kwargs=client_kwargs,
             performance_report_path=performance_report_path,
         )
-        if mode not in get_args(Mode):
-            raise InvalidInput(f"mode = {mode!r} is no mode; choose one of {get_args(Mode)}")
-        self.store, self.mode, self.report, self.advisor = store, mode, report, advisor
+        self.options = Options(store, mode, objective, deadline, max_price, report, estimates)
+        self.advisor = advisor
         # Upstream's own attribute also takes a cluster that was made for one run.
         self._given_cluster = cluster
-        self._connect: Callable[[Any], Link] = partial(DaskLink, mode=mode)
         self._settings = SerializedOnce()
+        self._variables: Variables | None = None
+        self._demands: Demands | None = None
         self._session: FlowSession | None = None
         self._opening = Lock()
 
     @classmethod
     def like(cls, runner: DaskTaskRunner, **options: Any) -> OptimizedTaskRunner:
-        """A planning runner on the cluster of a plain one; `options`: `store`, `mode`, `report`."""
+        """A planning runner on the cluster of a plain one; `options` as for the class."""
         return cls(**_dask_settings(runner, runner._cluster), **options)
 
     def duplicate(self) -> OptimizedTaskRunner:
         """A new runner with the same settings, `cluster` included."""
-        copy = type(self)(
-            **_dask_settings(self, self._given_cluster),
-            store=self.store,
-            mode=self.mode,
-            report=self.report,
-            advisor=self.advisor,
-        )
-        copy._connect = self._connect
-        return copy
+        where = _dask_settings(self, self._given_cluster)
+        return type(self)(**where, **vars(self.options), advisor=self.advisor)
 
     def submit(  # type: ignore[override]
         self,
@@ -116,17 +119,27 @@ class OptimizedTaskRunner(DaskTaskRunner):
         """Submit a task; its message to Dask may wait until its epoch is planned."""
         if not self._started:
             raise RuntimeError("The task runner must be started before submitting work.")
-        session = self._opened()
-        if session is None:
-            with self._settings.reused():
+        session, demands = self._opened()
+        with demands.of(task) as hint, self._settings.reused():
+            if session is None:
                 return super().submit(task, parameters, wait_for, dependencies)  # type: ignore[arg-type]
-        inputs = _Inputs(session)
-        parameters = inputs.for_dask(parameters)
+            return self._submit(session, hint, task, parameters, wait_for, dependencies)
+
+    def _submit(
+        self,
+        session: FlowSession,
+        hint: Hint,
+        task: Any,
+        parameters: dict[str, Any],
+        wait_for: Iterable[PrefectFuture[Any]] | None,
+        dependencies: dict[str, set[RunInput]] | None,
+    ) -> PrefectDaskFuture[Any]:
+        task = recognised(task)
+        inputs, given = Inputs(session), parameters
+        parameters = inputs.for_dask(given)
         waited = inputs.for_dask(list(wait_for)) if wait_for else None
-        with (
-            session.submitting(task, inputs.after, inputs.waits_for) as submission,
-            self._settings.reused(),
-        ):
+        with session.submitting(task, inputs.after, inputs.waits_for, hint) as submission:
+            session.stored.look(submission, task, given)
             client: Any = self.client
             future = client.submit(
                 task,
@@ -139,40 +152,63 @@ class OptimizedTaskRunner(DaskTaskRunner):
         session.started(submission, future.task_run_id)
         return PlannedFuture(future.task_run_id, future, submission, session)
 
+    def __enter__(self) -> OptimizedTaskRunner:
+        # The answer is there when the client is.
+        self._variables = None if switched_off() else Variables()
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
     def __exit__(self, *exc_info: Any) -> None:
-        session, self._session = self._session, None
+        session, self._session, self._demands = self._session, None, None
         try:
             if session is not None:
-                session.close()
+                session.close(interrupted=exc_info[0] is not None)
         finally:
             super().__exit__(*exc_info)
 
-    def _opened(self) -> FlowSession | None:
-        mode = environ.get(KILL_SWITCH) or self.mode
-        if mode == "off":
-            return None
+    def _opened(self) -> tuple[FlowSession | None, Demands]:
+        """What belongs to the run; no session where nothing is planned nor recorded."""
         with self._opening:
-            if self._session is None:
-                # Planners are loaded while the client connects, or the cluster starts.
-                advisor = self._advisor_on_call(warm=mode != "observe")
-                client = self.client
-                self._session = FlowSession(
-                    client,
-                    FlowRunInfo.current(),
-                    advisor=advisor,
-                    plans=mode != "observe",
-                    connect=partial(self._connect, client),
-                    report=self.report,
-                )
-            return self._session
+            if self._demands is None:
+                self._open(self._settings_of_run())
+            assert self._demands is not None
+            return self._session, self._demands
 
-    def _advisor_on_call(self, *, warm: bool) -> AdvisorOnCall:
+    def _open(self, settings: FlowSettings) -> None:
+        info = FlowRunInfo.current()
+        plans = settings.mode not in ("observe", "off")
+        aims = Aims(settings.objective, settings.deadline, info.logger)
+        make = self._making(settings, aims)
+        # Planners are loaded while the client connects, or the cluster starts.
+        advisor = None if settings.mode == "off" else self._on_call(make, warm=plans)
+        client = self.client
+        if advisor is not None:
+            self._session = FlowSession(
+                client,
+                info,
+                advisor=advisor,
+                plans=plans,
+                connect=partial(DaskLink, client, mode=settings.mode),
+                report=settings.report,
+            )
+        self._demands = Demands(
+            Supply(client, info.logger, waits=settings.wait_for_workers), settings.estimates, aims
+        )
+
+    def _settings_of_run(self) -> FlowSettings:
+        context = FlowRunContext.get()
+        decorator = decorated(getattr(context and context.flow, "fn", None))
+        return FlowSettings.of(self.options, decorator, self._variables)
+
+    def _making(self, settings: FlowSettings, aims: Aims) -> Callable[[], Advisor]:
         given = self.advisor
         if given is not None:
-            return AdvisorOnCall(lambda: given, owned=False)
-        make = partial(_orchestrator, self.store)
-        if not warm:
-            return AdvisorOnCall(make, owned=True)
+            return lambda: AimingAdvisor(given, aims)
+        return lambda: AimingAdvisor(flow_advisor(settings), aims)
+
+    def _on_call(self, make: Callable[[], Advisor], *, warm: bool) -> AdvisorOnCall:
+        if not warm or self.advisor is not None:
+            return AdvisorOnCall(make, owned=self.advisor is None)
         return AdvisorOnCall(make, warm_up=methodcaller("warm_up"), owned=True)
 
     def __eq__(self, other: object) -> bool:
@@ -185,7 +221,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
 
     def _all_settings(self) -> tuple[Any, ...]:
         where = _dask_settings(self, self._given_cluster)
-        return (where, self.store, self.mode, self.report, self.advisor)
+        return (where, self.options, self.advisor)
 
     def __reduce__(self) -> tuple[Any, ...]:
         where = _dask_settings(self, None)
@@ -195,37 +231,6 @@ class OptimizedTaskRunner(DaskTaskRunner):
                 "client_kwargs": self.client_kwargs,
             }
         return (partial(DaskTaskRunner, **where), ())
-
-
-def _orchestrator(store: str | None) -> Advisor:
-    from orchestrator_core.orchestrate import Orchestrator
-
-    return Orchestrator(store)
-
-
-class _Inputs:
-    """Finds in arguments the tasks that they come from, and makes Dask's futures of Prefect's."""
-
-    def __init__(self, session: FlowSession) -> None:
-        self._session = session
-        self.after: list[str] = []
-        self.waits_for: list[str] = []
-
-    def for_dask(self, expression: Any) -> Any:
-        return visit_collection(expression, visit_fn=self._visit, return_data=True)
-
-    def _visit(self, value: Any) -> Any:
-        if isinstance(value, PlannedFuture) and value.belongs_to(self._session):
-            self.after.append(value.submission.name)
-            # Not `wrapped_future`, which would end the epoch.
-            return value._wrapped_future
-        if isinstance(value, PrefectDaskFuture):
-            return value.wrapped_future
-        if isinstance(value, State):
-            name = self._session.name_of(value.state_details.task_run_id)
-            if name is not None:
-                self.waits_for.append(name)
-        return value
 
 
 def _dask_settings(runner: DaskTaskRunner, cluster: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def fetch_states(client: Any, keys: Iterable[str]) -> Mapping[str, str]:
 
 
 def measure_states() -> Callable[[Any], None]:
-    """For a worker's setup: `dask.sizeof` looks into states and result records."""
+    """For a worker's setup: `dask.sizeof` looks into states, result records and JAX's arrays."""
 
     def setup(worker: Any) -> None:
         import sys
@@ -45,6 +45,13 @@ def measure_states() -> Callable[[Any], None]:
 
             sizeof.register(State, lambda state: 1000 + sizeof(state.data))
             sizeof.register(ResultRecord, lambda record: 1000 + sizeof(record.result))
+
+        def register_arrays() -> None:
+            sizeof.register(sys.modules["jax"].Array, lambda array: 100 + int(array.nbytes))
+
+        # Arrays of JAX and its random keys, whose classes are at home in two places.
+        sizeof.register_lazy("jaxlib", register_arrays)
+        sizeof.register_lazy("jax", register_arrays)
 
         # Prefect takes seconds to import, so it waits until the first of its objects is met.
         if "prefect.results" in sys.modules:

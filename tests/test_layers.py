@@ -12,9 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
-LAYERS, PLAN, DASK = (
+LAYERS, PLAN, DASK, CONDUCTOR = (
     [module.strip(" ()") for line in contract["layers"] for module in line.split("|")]
-    for contract in CONTRACTS["importlinter"]["contracts"][:3]
+    for contract in CONTRACTS["importlinter"]["contracts"][:4]
 )
 DASK_PARTS = "orchestrator_core.execute.dask"
 
@@ -61,7 +61,7 @@ def test_every_module_stands_in_a_layer(package: str, layers: list[str]) -> None
 )
 def test_the_rule_notices(tmp_path: Path, module: str, line: str, verdict: str) -> None:
     shutil.copy2(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
-    for name in ["orchestrator_core", *LAYERS, *PLAN, DASK_PARTS, *DASK]:
+    for name in ["orchestrator_core", *LAYERS, *PLAN, DASK_PARTS, *DASK, *CONDUCTOR]:
         package = tmp_path.joinpath(*name.split("."))
         package.mkdir(parents=True, exist_ok=True)
         (package / "__init__.py").write_text("", encoding="utf-8")

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 import orchestrator_core
+from orchestrator_core.cli.config import config
 from orchestrator_core.cli.db import app as db
 from orchestrator_core.cli.diff import diff
 from orchestrator_core.cli.doctor import doctor
@@ -40,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (plan, runs, report, why, whatif, diff, trace, schedules, explain, doctor):
+for command in (plan, runs, report, why, whatif, diff, trace, schedules, explain, config, doctor):
     app.command()(command)
 app.add_typer(db, name="db")
 app.add_typer(live, name="live")

@@ -17,12 +17,10 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
+from orchestrator_core.clean_text import clean as clean
+
 WIDTH_WITHOUT_TERMINAL = 120
 """Columns where the output is no terminal and `COLUMNS` says nothing."""
-
-_BIDIRECTIONAL = frozenset(
-    map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
-)
 
 
 def results() -> Console:
@@ -64,19 +62,6 @@ def print_json(value: Any) -> None:
 def toned(text: str, style: str) -> Text:
     """Cleaned text in a style."""
     return Text(clean(text), style)
-
-
-def clean(text: str) -> str:
-    """The text on one line, without what steers a terminal or cannot be encoded."""
-    if text.isprintable() and not _BIDIRECTIONAL.intersection(text):
-        return text
-    spaced = " ".join(text.split("\n")).replace("\t", " ")
-    return "".join(c for c in spaced if not _steers(c)).encode("utf-8", "replace").decode()
-
-
-def _steers(character: str) -> bool:
-    code = ord(character)
-    return code < 0x20 or 0x7F <= code < 0xA0 or character in _BIDIRECTIONAL
 
 
 def _console(stream: IO[str]) -> Console:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from orchestrator_core.cli.target import FileTarget, FlowTarget, read_cluster_fi
 from orchestrator_core.cli.workers import equal_workers, parse_workers, with_links
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput, UnknownRun
+from orchestrator_core.execute.paced import Part, paced, parts
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.plan.budget import Budget
@@ -73,6 +74,7 @@ class Question:
     Attributes:
         pessimistic: where durations were learned: the graph with those that are rarely exceeded.
         lead: seconds from the first submission of the flow to the start of its first task.
+        coming: what the flow's code submits later, and when.
     """
 
     name: str
@@ -80,6 +82,16 @@ class Question:
     notes: tuple[str, ...]
     pessimistic: Instance | None = None
     lead: float = 0.0
+    coming: tuple[Part, ...] = ()
+
+    def in_pace(self, result: PlanResult) -> PlanResult:
+        """The plan at the pace of the flow's code, which the plan knows nothing of."""
+        instance = self.instance
+        if not self.coming:
+            return result
+        schedule = paced(result.schedule, instance.graph, instance.cluster, self.coming).schedule
+        late = schedule.makespan - result.makespan
+        return replace(result, schedule=schedule, values=(result.value + late, *result.values[1:]))
 
     def expected(self, result: PlanResult) -> float:
         """Seconds that the plan takes from its first task on; what a file states is certain."""
@@ -175,7 +187,9 @@ def _price_flow(
     pessimistic = orchestrator.price(unhurried, cluster, PESSIMISTIC, known=run.cluster)
     lead = orchestrator.lead(flow, run.graph.n_instances)
     note = f"graph and durations as learned up to run {run.run_id[:8]}, {words.ago(run.started_at)}"
-    return Question(flow, instance, (note,), pessimistic, lead)
+    # The first burst is part of the lead.
+    coming = tuple(parts(run.graph.names, run.bursts)[1:])
+    return Question(flow, instance, (note,), pessimistic, lead, coming)
 
 
 def _never_ran(flow: str, store: Store) -> str:
@@ -207,8 +221,10 @@ def _answer(question: Question, effort: Effort, orchestrator: Orchestrator) -> D
     result, cache = orchestrator.schedule(
         instance, question.name, budget=budget, planners=effort.planners or None
     )
-    lead = question.lead
-    predicted = lead + question.expected(result)
+    lead, planned = question.lead, result.makespan
+    predicted = lead + question.expected(result) - planned
+    result = question.in_pace(result)
+    predicted += result.makespan
     run = _run_of(question, result, cache, predicted, Keys.of(instance.graph, instance.cluster))
     return DryRun(question.name, instance, run, result, cache, question.notes, predicted, lead)
 

@@ -1,4 +1,4 @@
-"""The name of a flow in somebody's module: imports the module, runs no flow.
+"""The name of a flow in somebody's module: imports it if its source does not say, runs no flow.
 
 A flow is known by its shape, a callable with a name and a task runner, so that nothing here needs
 Prefect.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from orchestrator_core.cli.flow_source import name_in_source
 from orchestrator_core.cli.python_module import load_module
 from orchestrator_core.cli.target import FlowTarget
 from orchestrator_core.errors import InvalidInput
@@ -19,6 +20,9 @@ def flow_name(target: FlowTarget) -> str:
     Raises:
         InvalidInput: if the module cannot be imported, or holds no such flow.
     """
+    told = name_in_source(target)
+    if told is not None:
+        return told
     module = load_module(target.source, "a workflow file, FILE.py:FLOW or MODULE:FLOW")
     if not target.attribute:
         return _only_flow(module, target.source)

@@ -61,8 +61,8 @@ def plan(
 ) -> None:
     """Plan a workflow file or a flow; nothing is executed.
 
-    Shows who runs what when, and a proven bound. For a flow its module is imported (what stands at
-    its top level runs, the flow does not); tasks and durations are those of its earlier runs.
+    Shows who runs what when, and a proven bound. For a flow, tasks and durations are those of its
+    earlier runs; its module is imported only where its source does not tell the flow's name.
     """
     from orchestrator_core.cli import plan_view
     from orchestrator_core.cli.console import remark, working

@@ -13,6 +13,7 @@ class Observation:
         task: name of the task, stable from run to run. kind: what durations are learned about.
         seconds: duration, > 0. nbytes: size of the output, >= 0.
         memory_peak: bytes that it took while it ran, or None if nobody measured.
+        device_memory: bytes that it needs on an accelerator, or None if not known.
     """
 
     task: str
@@ -23,3 +24,4 @@ class Observation:
     nbytes: float = 0.0
     run_id: str = ""
     memory_peak: float | None = None
+    device_memory: float | None = None

@@ -6,7 +6,7 @@ knows neither the store nor the estimator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -84,6 +84,18 @@ class TakesRuns(Protocol):
     def take(self, build: Callable[[], RunRecord], tasks: int) -> None:
         """Remember the run of so many tasks that `build` gives; it can be pickled, and is called
         where the run is written."""
+        ...
+
+
+@runtime_checkable
+class Recalls(Protocol):
+    """An advisor that can be asked how a flow went before."""
+
+    def history(self, flow: str) -> Iterator[RunRecord]:
+        """Earlier runs of the flow that ended well, the newest first, one of each graph.
+
+        Read one by one, since mostly the first will do. Never raises.
+        """
         ...
 
 

@@ -27,6 +27,9 @@ class TaskRecord:
         attempt: 1 for the first try.
         memory_peak: bytes, if the worker measured it.
         status: ``ok``, ``failed`` (it raised) or ``cached`` (its result was taken from a cache).
+        setup_seconds: part of it that was no work of its own: compiling, or waiting for an
+            accelerator's memory. It is not learned.
+        device_memory: bytes that it needs on an accelerator, if that was told.
     """
 
     task: str
@@ -40,10 +43,36 @@ class TaskRecord:
     attempt: int = 1
     memory_peak: float | None = None
     status: str = "ok"
+    setup_seconds: float = 0.0
+    device_memory: float | None = None
 
     @property
     def seconds(self) -> float:
         return self.end - self.start
+
+    @property
+    def work_seconds(self) -> float:
+        """Without what is not learned."""
+        return self.seconds - self.setup_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """Tasks that a flow's own code submitted in one go, and what it did before.
+
+    A flow submits a burst, waits for some of its tasks, computes, submits the next. So no burst
+    goes out before the one in front of it, nor before the end of what was waited for since.
+
+    Attributes:
+        size: number of its tasks; the bursts share the run's graph in the order of their tasks.
+        after: tasks whose end the code waited for since the burst in front.
+        pause: seconds from the later of both until it went out; for the first burst, from the
+            first submission.
+    """
+
+    size: int
+    after: tuple[str, ...] = ()
+    pause: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +81,11 @@ class PlanRecord:
 
     Attributes:
         schedule: over the task names of the run.
-        predicted: its makespan, in seconds. lower_bound, bound_method: as in `PlanResult`.
+        predicted: its makespan, in seconds.
+        lower_bound, bound_method: seconds in which no plan ends, and how that was proven.
         default_predicted: simulated makespan under Dask's own policy, in seconds.
-        cache: ``hit`` (a stored schedule), ``miss`` (planned now).
+        cache: ``hit`` (a stored schedule), ``near`` (begun from one that was stored for other
+            costs), ``miss`` (planned now).
         adopted: was it carried out? If not, `reason` says why.
     """
 
@@ -87,6 +118,7 @@ class RunRecord:
         status: ``ok``, ``failed`` or ``cancelled``.
         measured: the cluster at the end of the run, with links as transfers were found to take;
             None if none was measured.
+        bursts: how the flow's code submitted the tasks; none where a graph came as a whole.
     """
 
     run_id: str
@@ -104,6 +136,7 @@ class RunRecord:
     status: str = "ok"
     notes: tuple[str, ...] = field(default=())
     measured: Cluster | None = None
+    bursts: tuple[Burst, ...] = ()
 
     @staticmethod
     def from_json(text: str | bytes) -> RunRecord:

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from orchestrator_core.errors import InvalidFormat
-from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
+from orchestrator_core.execute.record import Burst, PlanRecord, RunRecord, TaskRecord
 from orchestrator_core.graph.cluster_wire import ClusterWire, cluster_from_wire, cluster_to_wire
+from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.graph.wire import GraphWire, graph_from_wire, graph_to_wire
 from orchestrator_core.plan.schedule_wire import (
     ScheduleWire,
@@ -37,6 +38,8 @@ class TaskRecordWire(msgspec.Struct, forbid_unknown_fields=True, array_like=True
     attempt: int
     memory_peak: float | None
     status: str
+    setup_seconds: float = 0.0
+    device_memory: float | None = None
 
 
 class PlanRecordWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -50,6 +53,14 @@ class PlanRecordWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     reason: str
     default_predicted: float | None = None
     planning_seconds: float = 0.0
+
+
+class BurstWire(msgspec.Struct, forbid_unknown_fields=True, array_like=True):
+    """`Burst` with tasks by their position in the graph."""
+
+    size: int
+    after: list[int]
+    pause: float
 
 
 class RunWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -69,9 +80,10 @@ class RunWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     status: str = "ok"
     notes: list[str] = []
     measured: ClusterWire | None = None
+    bursts: list[BurstWire] = []
 
 
-_OWN = ("format", "graph", "cluster", "plan", "tasks", "notes", "measured")
+_OWN = ("format", "graph", "cluster", "plan", "tasks", "notes", "measured", "bursts")
 """Fields of a run that are not plain."""
 
 _NUMBERS = ("start", "end", "nbytes", "transfer_seconds")
@@ -87,6 +99,7 @@ def encode_run(run: RunRecord) -> bytes:
         tasks=[_task_to_wire(record) for record in run.tasks],
         notes=list(run.notes),
         measured=None if run.measured is None else cluster_to_wire(run.measured),
+        bursts=[_burst_to_wire(burst, run.graph) for burst in run.bursts],
         **fields,
     )
     return msgspec.json.encode(wire)
@@ -105,13 +118,16 @@ def decode_run(text: str | bytes) -> RunRecord:
     if wire.format != FORMAT:
         raise InvalidFormat(f"a run of format {wire.format!r}; this version reads {FORMAT!r}")
     fields = _fields(wire, RunWire, *_OWN)
+    graph = graph_from_wire(wire.graph)
+    _check_bursts(wire.bursts, len(graph))
     return RunRecord(
-        graph=graph_from_wire(wire.graph),
+        graph=graph,
         cluster=cluster_from_wire(wire.cluster),
         plan=None if wire.plan is None else _plan_from_wire(wire.plan),
         tasks=tuple(_task_from_wire(task) for task in wire.tasks),
         notes=tuple(wire.notes),
         measured=None if wire.measured is None else cluster_from_wire(wire.measured),
+        bursts=tuple(_burst_from_wire(burst, graph) for burst in wire.bursts),
         **fields,
     )
 
@@ -140,3 +156,25 @@ def _task_from_wire(wire: TaskRecordWire) -> TaskRecord:
         if fields[name] is None:
             fields[name] = math.nan
     return TaskRecord(**fields)
+
+
+def _burst_to_wire(burst: Burst, graph: TaskGraph) -> BurstWire:
+    after = [graph.index[name] for name in burst.after if name in graph.index]
+    return BurstWire(burst.size, after, burst.pause)
+
+
+def _check_bursts(bursts: list[BurstWire], tasks: int) -> None:
+    """They share the tasks, and none comes after what is submitted with it or later."""
+    first = 0
+    for burst in bursts:
+        if any(not 0 <= place < first for place in burst.after):
+            raise InvalidFormat(f"the burst of task {first} comes after one that is not before it")
+        if burst.size < 1 or not (math.isfinite(burst.pause) and burst.pause >= 0):
+            raise InvalidFormat("a burst has tasks, and follows a pause of finite seconds >= 0")
+        first += burst.size
+    if bursts and first != tasks:
+        raise InvalidFormat(f"bursts of {first} tasks; the graph has {tasks}")
+
+
+def _burst_from_wire(wire: BurstWire, graph: TaskGraph) -> Burst:
+    return Burst(wire.size, tuple(graph.names[place] for place in wire.after), wire.pause)

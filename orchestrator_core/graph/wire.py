@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from orchestrator_core.errors import InvalidFormat
+from orchestrator_core.graph.builder import GraphBuilder
 from orchestrator_core.graph.task import Mode, Task
 from orchestrator_core.graph.task_graph import TaskGraph
 
@@ -76,7 +77,7 @@ def graph_from_wire(wire: GraphWire) -> TaskGraph:
     builder = TaskGraph.build()
     names = [task.name for task in wire.tasks]
     for task in wire.tasks:
-        builder.add(_task_from_wire(task))
+        _add(builder, task)
     for producer, consumer, nbytes, multiplicity in wire.edges:
         if not (0 <= producer < len(names) and 0 <= consumer < len(names)):
             raise InvalidFormat(
@@ -115,10 +116,26 @@ def _task_to_wire(task: Task) -> TaskWire:
     )
 
 
-def _task_from_wire(wire: TaskWire) -> Task:
-    fields = {name: getattr(wire, name) for name in wire.__struct_fields__}
-    modes = tuple(
-        Mode(**{name: getattr(mode, name) for name in mode.__struct_fields__})
-        for mode in fields.pop("modes")
+def _add(builder: GraphBuilder, wire: TaskWire) -> None:
+    builder.task(
+        wire.name,
+        kind=wire.kind,
+        output_bytes=wire.output_bytes,
+        release=wire.release,
+        deadline=wire.deadline,
+        due=wire.due,
+        weight=wire.weight,
+        seconds=wire.seconds,
+        threads=wire.threads,
+        memory=wire.memory,
+        resources=wire.resources,
+        eligible=wire.eligible,
+        count=wire.count,
+        checkpoints=wire.checkpoints,
+        modes=[_mode_from_wire(mode) for mode in wire.modes],
+        consumes=wire.consumes,
     )
-    return Task(modes=modes, **fields)
+
+
+def _mode_from_wire(wire: ModeWire) -> Mode:
+    return Mode(**{name: getattr(wire, name) for name in wire.__struct_fields__})

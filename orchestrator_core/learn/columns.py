@@ -26,7 +26,8 @@ class Columns:
         names: the different (worker kind, worker name), sorted; `name` (n,) points into it.
         run: (n,) number of the run.
         seconds: (n,) durations, finite and > 0. nbytes: (n,) sizes, NaN where not known.
-        memory: (n,) bytes taken while running, NaN where not known.
+        memory: (n,) bytes taken while running, NaN where not known. device: (n,) the same on an
+            accelerator.
         trust: (n,) in (0, 1]: less for older runs.
     """
 
@@ -43,6 +44,7 @@ class Columns:
     seconds: Floats
     nbytes: Floats
     memory: Floats
+    device: Floats
     trust: Floats
 
     def __len__(self) -> int:
@@ -52,8 +54,9 @@ class Columns:
         """Every so many tasks with all their observations, so that about `most` of these remain."""
         every = -(-len(self) // most) if len(self) else 1
         kept = self.task % every == 0
-        rows = ("kind", "worker", "task", "name", "run", "seconds", "nbytes", "memory", "trust")
-        return replace(self, **{name: getattr(self, name)[kept] for name in rows})
+        rows = ("kind", "worker", "task", "name", "run", "seconds", "nbytes", "memory", "device")
+        chosen = {name: getattr(self, name)[kept] for name in rows}
+        return replace(self, trust=self.trust[kept], **chosen)
 
     def with_workers(self, kinds: Sequence[str]) -> Columns:
         """With another kind of worker for each of `names`.
@@ -96,6 +99,7 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
     age = np.array([ages[o.kind][o.run_id] for o in usable], dtype=np.float64)
     nbytes = np.array([o.nbytes for o in usable], dtype=np.float64)
     memory = np.array([o.memory_peak for o in usable], dtype=np.float64)
+    device = np.array([o.device_memory for o in usable], dtype=np.float64)
     return Columns(
         kinds=kinds,
         worker_kinds=worker_kinds,
@@ -110,6 +114,7 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
         seconds=np.array([o.seconds for o in usable], dtype=np.float64),
         nbytes=_sizes(nbytes),
         memory=_sizes(memory),
+        device=_sizes(device),
         trust=0.5 ** (age / HALF_LIFE),
     )
 

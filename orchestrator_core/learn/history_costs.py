@@ -93,6 +93,12 @@ class HistoryCosts:
         kinds = np.array([self._value(kind, "memory") for kind in graph.kinds])
         return kinds[graph.kind_of]
 
+    def device_bytes(self, graph: TaskGraph) -> Floats:
+        """(tasks,) bytes that each needs on an accelerator while it runs, with its inputs; NaN
+        where not known."""
+        kinds = np.array([self._value(kind, "device_memory") for kind in graph.kinds])
+        return kinds[graph.kind_of]
+
     @staticmethod
     def from_json(text: str | bytes) -> HistoryCosts:
         """The costs that `to_json` wrote.

@@ -40,6 +40,7 @@ class KindCosts:
         between: standard deviation of log work between its tasks.
         nbytes: size of its outputs in bytes, or None if not known.
         memory: bytes that it takes while it runs, or None if not known.
+        device_memory: bytes that it needs on an accelerator, or None if not known.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class KindCosts:
     pairs: tuple[PairCosts, ...] = ()
     tasks: tuple[TaskCosts, ...] = ()
     memory: float | None = None
+    device_memory: float | None = None
 
 
 @dataclass(frozen=True)

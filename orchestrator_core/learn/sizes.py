@@ -65,3 +65,17 @@ def memory_of(columns: Columns) -> Floats:
         if len(known):
             memory[kind] = np.quantile(known, MEMORY_QUANTILE, method="higher")
     return memory
+
+
+def device_memory_of(columns: Columns) -> Floats:
+    """(kinds,) bytes that a task of the kind needs on an accelerator at most; NaN where not known.
+
+    The most that was needed, since it was computed before and not measured: of the shapes that were
+    met, none needs more.
+    """
+    memory = np.full(len(columns.kinds), np.nan)
+    for kind in range(len(columns.kinds)):
+        known = columns.device[(columns.kind == kind) & ~np.isnan(columns.device)]
+        if len(known):
+            memory[kind] = known.max()
+    return memory

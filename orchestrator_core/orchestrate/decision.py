@@ -8,26 +8,39 @@ from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.orchestrate.adopt import Verdict, judge
 from orchestrator_core.orchestrate.forecast import Forecast
+from orchestrator_core.orchestrate.price_limit import price_first
 from orchestrator_core.orchestrate.worth import Worth, worth
+from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.dates import has_deadlines, lateness_first
+from orchestrator_core.plan.first_bound import first_bound
 from orchestrator_core.plan.objective import MAKESPAN
 
+BOUNDING = 0.5
+"""Seconds of a planning in which a bound on the makespan may have its part."""
 
-def advice_on(forecast: Forecast, min_gain: float, remark: str, begun: float) -> Advice:
+
+def advice_on(
+    forecast: Forecast,
+    min_gain: float,
+    remark: str,
+    begun: float,
+    max_price: float | None = None,
+) -> Advice:
     """Is the plan to be followed?
 
     Args:
         min_gain: part of what Dask's own way costs that it must save.
         remark: what people are to know beside the reason. begun: `time.perf_counter` when planning
             began.
+        max_price: where Dask's own way costs more, the plan is judged by its price.
     """
-    verdict, result = _verdict(forecast, min_gain), forecast.result
-    reason = remark + verdict.reason
+    verdict, result = _verdict(forecast, min_gain, max_price), forecast.result
+    reason, bound = remark + verdict.reason, _bound(forecast)
     record = PlanRecord(
         schedule=result.schedule,
         predicted=forecast.expected,
-        lower_bound=result.lower_bound,
-        bound_method=result.bound_method,
+        lower_bound=bound.seconds,
+        bound_method=bound.method,
         planner=result.planner,
         cache=forecast.cache,
         adopted=verdict.adopt,
@@ -45,11 +58,23 @@ def advice_on(forecast: Forecast, min_gain: float, remark: str, begun: float) ->
     )
 
 
-def _verdict(forecast: Forecast, min_gain: float) -> Verdict | Worth:
+def _bound(forecast: Forecast) -> Bound:
+    """What no run ends sooner than, whatever the plan is to minimise."""
+    result = forecast.result
+    if forecast.objective.primary == MAKESPAN.primary:
+        return Bound(result.lower_bound, result.bound_method)
+    return first_bound(forecast.instance, MAKESPAN, BOUNDING)
+
+
+def _verdict(forecast: Forecast, min_gain: float, max_price: float | None) -> Verdict | Worth:
     instance, pessimistic = forecast.instance, forecast.pessimistic
     schedule, objective = forecast.result.schedule, forecast.objective
     if has_deadlines(instance.graph):
         objective = lateness_first(objective)
+    if max_price is not None:
+        by_price = worth(instance, pessimistic, schedule, price_first(objective), 0.0)
+        if by_price.default[0] > max_price:
+            return by_price
     if objective == MAKESPAN:
         return judge(instance, pessimistic, schedule, min_gain)
     return worth(instance, pessimistic, schedule, objective, min_gain)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from orchestrator_core.costs.devices import with_devices
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.costs.memory import with_memory
 from orchestrator_core.costs.model import CostModel, FirstKnown, GraphCosts
@@ -46,12 +47,20 @@ class Forecast:
         return self.lead + self.expected
 
 
+STATED = GraphCosts()
+
+
 def price(
-    graph: TaskGraph, cluster: Cluster, learned: HistoryCosts, quantile: float = 0.5
+    graph: TaskGraph,
+    cluster: Cluster,
+    learned: HistoryCosts,
+    quantile: float = 0.5,
+    stated: CostModel = STATED,
 ) -> Instance:
-    """`graph` priced with what was learned, and where nothing was, with what it states itself."""
-    costs = FirstKnown((learned, GraphCosts()))
+    """`graph` priced with what was learned, and where nothing was, with what is `stated`."""
+    costs = FirstKnown((learned, stated))
     sized = with_memory(with_sizes(graph, costs), cluster, learned.memory_bytes(graph))
+    sized, cluster = with_devices(sized, cluster, learned.device_bytes(graph))
     return Instance.price(sized, cluster, costs, quantile)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.costs.model import CostModel
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
-from orchestrator_core.orchestrate.forecast import Forecast, price
+from orchestrator_core.orchestrate.forecast import STATED, Forecast, price
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.lead import RUNS, usual_lead
 from orchestrator_core.orchestrate.memory import Memory
@@ -28,6 +29,7 @@ class Forecaster:
     Attributes:
         objective: what plans minimise where nothing else is asked for.
         budget: of one planning; None for `share_of` the run. planners: to these it is limited.
+        stated: what is believed of tasks that were never seen.
     """
 
     def __init__(
@@ -36,10 +38,12 @@ class Forecaster:
         objective: Objective = MAKESPAN,
         budget: Budget | None = None,
         planners: tuple[str, ...] | None = None,
+        stated: CostModel = STATED,
     ) -> None:
         self.objective = objective
         self.budget = budget
         self.planners = planners
+        self.stated = stated
         self._memory = memory
 
     def forecast(
@@ -94,7 +98,7 @@ class Forecaster:
         """
         ran_on = () if known is None else known.workers
         learned = self._memory.costs(graph.kinds, (*ran_on, *cluster.workers))
-        return price(graph, learned.distinguish(cluster), learned, quantile)
+        return price(graph, learned.distinguish(cluster), learned, quantile, self.stated)
 
     def schedule(
         self,
@@ -106,7 +110,8 @@ class Forecaster:
         pessimistic: Instance | None = None,
         objective: Objective | None = None,
     ) -> tuple[PlanResult, str]:
-        """A schedule for `instance`, and where it is from: ``hit`` (stored) or ``miss`` (made now).
+        """A schedule for `instance`, and where it is from: ``hit`` (stored), ``near`` (begun from
+        one that was stored for other costs) or ``miss`` (made now).
 
         What is stored is the answer, unless a budget is given: then planning starts from it. With
         `planners` it is left aside. What is made is stored for the next time. With `pessimistic`
@@ -116,7 +121,7 @@ class Forecaster:
             OrchestratorError: if no plan is possible.
         """
         from orchestrator_core.orchestrate.expect import steadier
-        from orchestrator_core.orchestrate.schedules import keep, make, recall
+        from orchestrator_core.orchestrate.schedules import Start, keep, make, recall, recall_near
 
         target = self.objective if objective is None else objective
         keys = Keys.of(instance.graph, instance.cluster)
@@ -125,9 +130,13 @@ class Forecaster:
         if stored is not None and budget is None:
             return stored, "hit"
         limits = budget or self.budget or share_of(instance)
-        result, cache = make(instance, limits, planners or self.planners, stored, target)
+        if stored is not None:
+            start: Start | None = Start(stored.schedule, stored.planner, is_near=False)
+        else:
+            start = None if planners else recall_near(self._memory, instance, keys, target)
+        result, cache = make(instance, limits, planners or self.planners, start, target)
         by_time = target == MAKESPAN and not has_deadlines(instance.graph)
-        if pessimistic is not None and cache == "miss" and by_time:
+        if pessimistic is not None and cache != "hit" and by_time:
             result = steadier(instance, pessimistic, result)
         keep(self._memory, instance, result, keys, flow)
         return result, cache

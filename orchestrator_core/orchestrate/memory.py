@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from orchestrator_core.errors import UnknownRun
 from orchestrator_core.execute.record import RunRecord
@@ -44,7 +45,7 @@ the others, together with the last."""
 NOTHING_LEARNED = fit(())
 
 RECENT = 64
-"""Runs that are looked at again when a process starts."""
+"""Runs that are looked at again when a process starts, or a flow."""
 
 
 class Memory:
@@ -109,9 +110,29 @@ class Memory:
                     found.append(self._store.run(line.run_id))
         return found
 
+    def history(self, flow: str) -> Iterator[RunRecord]:
+        """Runs of the flow that ended well, the newest first, one of each graph; read one by
+        one."""
+        seen: set[str] = set()
+        for line in self._store.runs(flow=flow, limit=RECENT):
+            if line.status != "ok" or line.graph_signature in seen:
+                continue
+            seen.add(line.graph_signature)
+            with suppress(UnknownRun):
+                yield self._store.run(line.run_id)
+
     def find(self, key: ScheduleKey) -> StoredSchedule | None:
         """The stored schedule of this key."""
         return self._schedules.get(key) if self._in_memory else self._store.find(key)
+
+    def find_near(self, key: ScheduleKey) -> StoredSchedule | None:
+        """The last used schedule of the same tasks on the same workers at other costs."""
+        any_costs = replace(key, cost_bucket="")
+        if not self._in_memory:
+            return self._store.find_near(key)
+        alike = (each for each in self._schedules if replace(each, cost_bucket="") == any_costs)
+        near = (self._schedules[each] for each in alike if each != key)
+        return max(near, key=lambda stored: stored.used_at, default=None)
 
     def keep(self, stored: StoredSchedule) -> None:
         """Store a schedule, in the background."""

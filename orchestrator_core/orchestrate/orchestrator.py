@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from orchestrator_core.costs.model import CostModel
 from orchestrator_core.errors import InfeasibleInstance, OrchestratorError, PlanningFailed
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import RunRecord
@@ -16,7 +17,7 @@ from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
 from orchestrator_core.orchestrate.experience import Crowd, Experience, Lessons, crowd_of
-from orchestrator_core.orchestrate.forecast import is_known
+from orchestrator_core.orchestrate.forecast import STATED, is_known
 from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
@@ -51,6 +52,8 @@ class Orchestrator(Forecaster):
         in_memory: bool = False,
         largest: int = 20_000,
         hasty: bool = False,
+        max_price: float | None = None,
+        stated: CostModel = STATED,
     ) -> None:
         """An orchestrator with a memory.
 
@@ -67,17 +70,20 @@ class Orchestrator(Forecaster):
             largest: graphs of more tasks are left to Dask: deciding would take too long.
             hasty: answer with the first good plan, and look for a better one while it is followed
                 (`Advice.refine`).
+            max_price: what a run may cost by the workers' prices; None for any price.
+            stated: what is believed of tasks that were never seen; default: what the graph says.
         """
         super().__init__(
-            Memory(store, in_memory=in_memory), Objective.of(objective), budget, planners
+            Memory(store, in_memory=in_memory), Objective.of(objective), budget, planners, stated
         )
+        self.max_price = max_price
         self.mode = mode
         self.min_gain = min_gain
         self.largest = largest
         self.hasty = hasty
         self._quick: AtOnce | None = None
         self._experience = Experience()
-        self._asked = self._loaded = False
+        self._asked = self._loaded = self._failed = False
         self.measured: tuple[Cluster, ...] = ()
         """Clusters with the links that runs before `warm_up` found, the latest last."""
 
@@ -96,11 +102,19 @@ class Orchestrator(Forecaster):
             except OrchestratorError as error:
                 advice = Advice(None, f"not planned: {error}")
             except Exception as error:
-                log.warning("planning failed; the run goes on unplanned", exc_info=True)
+                # The advice itself says so each time.
+                level = logging.DEBUG if self._failed else logging.WARNING
+                self._failed = True
+                log.log(level, "planning failed; the run goes on unplanned", exc_info=True)
                 advice = Advice(None, f"not planned: {type(error).__name__}: {error}")
         return replace(
             advice, graph_signature=keys.graph.digest, cluster_signature=keys.cluster.digest
         )
+
+    def history(self, flow: str) -> Iterator[RunRecord]:
+        """Earlier runs of the flow that ended well, the newest first, one of each graph. Never
+        raises."""
+        return iter(()) if self.mode == "off" else self._memory.history(flow)
 
     def record(self, run: RunRecord) -> None:
         """Remember a run, in the background. Never raises."""
@@ -159,7 +173,8 @@ class Orchestrator(Forecaster):
             return Advice(None, f"left to Dask: {n} tasks; {self.largest} are planned")
         if not is_known(graph, cluster, self._memory.costs(graph.kinds, cluster.workers)):
             return Advice(None, FIRST_RUN)
-        if self.hasty and objective == MAKESPAN and not has_deadlines(graph):
+        by_time = objective == MAKESPAN and not has_deadlines(graph) and self.max_price is None
+        if self.hasty and by_time:
             return self._at_once(graph, cluster, flow, lessons, begun)
         from orchestrator_core.orchestrate.decision import advice_on
 
@@ -171,7 +186,12 @@ class Orchestrator(Forecaster):
             least = lateness_first(objective)
             forecast = self._forecast(softened(graph), cluster, flow, least)
             late = f"deadlines cannot be met ({error}), so this is for least lateness; "
-        return advice_on(forecast, self.min_gain, late, begun)
+        if self.max_price is None:
+            return advice_on(forecast, self.min_gain, late, begun)
+        from orchestrator_core.orchestrate.price_limit import within_price
+
+        forecast, dear = within_price(forecast, self.max_price, self.budget)
+        return advice_on(forecast, self.min_gain, late + dear, begun, self.max_price)
 
     def _at_once(
         self, graph: TaskGraph, cluster: Cluster, flow: str, lessons: Lessons, begun: float

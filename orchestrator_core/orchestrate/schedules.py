@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import OrchestratorError
@@ -35,20 +35,40 @@ HURRY = 1.0
 """With fewer seconds, most list planners are left aside where they work for another objective."""
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What planning begins with.
+
+    Attributes:
+        planner: who made the schedule.
+        is_near: was it stored for other costs? Then it is no answer, however good it is.
+    """
+
+    schedule: Schedule
+    planner: str
+    is_near: bool
+
+
 def make(
     instance: Instance,
     budget: Budget,
     planners: Sequence[str] | None,
-    start: PlanResult | None,
+    start: Start | None,
     objective: Objective = MAKESPAN,
 ) -> tuple[PlanResult, str]:
-    """A new plan, begun from a stored one if there is one; ``hit`` if that was not bettered."""
+    """A new plan, begun from a stored one if there is one.
+
+    Returns beside it ``hit`` if the stored one was not bettered, ``near`` if it was stored for
+    other costs, else ``miss``.
+    """
     hint = None if start is None else start.schedule
     asked = planners or _asked(objective, budget)
     result = plan(instance, budget, asked, hint=hint, objective=objective)
-    if start is not None and result.planner == HINT:
-        return replace(result, planner=start.planner), "hit"
-    return result, "miss"
+    if start is None:
+        return result, "miss"
+    is_kept = result.planner == HINT
+    result = replace(result, planner=start.planner) if is_kept else result
+    return result, "near" if start.is_near else "hit" if is_kept else "miss"
 
 
 def _asked(objective: Objective, budget: Budget) -> Sequence[str] | None:
@@ -75,8 +95,27 @@ def recall(
     """
     begun = time.perf_counter()
     stored = memory.find(keys.priced(instance, objective))
-    if stored is None:
-        return None
+    return None if stored is None else _result(stored, instance, keys, objective, seconds, begun)
+
+
+def recall_near(
+    memory: Memory, instance: Instance, keys: Keys, objective: Objective = MAKESPAN
+) -> Start | None:
+    """A schedule of this graph on workers like these that was stored for other costs, with the
+    times of `instance`: to begin from, never to follow as it is."""
+    stored = memory.find_near(keys.priced(instance, objective))
+    schedule = None if stored is None else _fitted(stored, instance, keys, same=False)
+    return None if stored is None or schedule is None else Start(schedule, stored.planner, True)
+
+
+def _result(
+    stored: StoredSchedule,
+    instance: Instance,
+    keys: Keys,
+    objective: Objective,
+    seconds: float | None,
+    begun: float,
+) -> PlanResult | None:
     same = stored.prices == keys.prices(instance)
     schedule = _fitted(stored, instance, keys, same)
     if schedule is None:

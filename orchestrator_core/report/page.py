@@ -7,12 +7,14 @@ import hashlib
 import json
 import math
 from datetime import UTC, datetime
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
+from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.learn.drift import drift
 from orchestrator_core.report.critical_path import critical_path
@@ -38,10 +40,7 @@ def render(run: RunRecord) -> str:
     chain = critical_path(bars.actual or bars.planned, run.graph)
     drifted = drift(run, worst=LONGEST_MISSES)
     script = _resource("gantt.js")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters |= {"seconds": _seconds, "percent": _percent, "short_kind": short_kind}
-    template = environment.from_string(_resource("page.html.j2"))
-    return template.render(
+    return _template().render(
         run=run,
         plan=run.plan,
         happened=bool(run.tasks),
@@ -59,6 +58,21 @@ def render(run: RunRecord) -> str:
     )
 
 
+@cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_on_one_line
+    )
+    environment.filters |= {"seconds": _seconds, "percent": _percent, "short_kind": short_kind}
+    return environment.from_string(_resource("page.html.j2"))
+
+
+def _on_one_line(value: object) -> object:
+    """Names without what would turn the text around them; the page's own parts as they are."""
+    return clean(value) if type(value) is str else value
+
+
+@cache
 def _resource(name: str) -> str:
     return (files("orchestrator_core.report") / name).read_text(encoding="utf-8")
 

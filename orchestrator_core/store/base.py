@@ -91,7 +91,7 @@ class RunSummary:
     Attributes:
         started_at: seconds since 1970 (UTC). seconds: how long it took.
         predicted, lower_bound: seconds, or None if nothing was planned.
-        cache: ``hit``, ``miss``, or empty if nothing was planned.
+        cache: ``hit``, ``near``, ``miss``, or empty if nothing was planned.
         tasks: number of task records.
     """
 
@@ -198,7 +198,7 @@ def teaching(run: RunRecord) -> list[TaskRecord]:
     return [
         record
         for record in run.tasks
-        if record.status == "ok" and record.attempt == last[record.task] and record.seconds > 0
+        if record.status == "ok" and record.attempt == last[record.task] and record.work_seconds > 0
     ]
 
 
@@ -227,8 +227,9 @@ def observation_of(record: TaskRecord, run_id: str) -> Observation:
         kind=record.kind,
         worker=record.worker,
         worker_kind=record.worker_kind,
-        seconds=record.seconds,
+        seconds=record.work_seconds,
         nbytes=record.nbytes,
         run_id=run_id,
         memory_peak=record.memory_peak,
+        device_memory=record.device_memory,
     )

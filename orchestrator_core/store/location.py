@@ -12,20 +12,21 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from orchestrator_core.errors import StoreError
-
-VARIABLE = "ORCHESTRATOR_DB"
-"""Environment variable: an URL or a path that is used where none is given."""
+from orchestrator_core.settings import SETTINGS, Setting, Source, Stated, find
+from orchestrator_core.settings.environment import environment
+from orchestrator_core.settings.pyproject import pyproject
 
 
 def default_url() -> URL:
-    """`ORCHESTRATOR_DB`, or `orchestrator/schedules.db` in the user's data directory.
+    """What `ORCHESTRATOR_DB`, Dask's configuration or `pyproject.toml` say, in this order; or
+    `orchestrator/schedules.db` in the user's data directory.
 
     Raises:
-        StoreError: if the variable holds no URL that can be read.
+        StoreError: if that is no URL that can be read.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if given:
-        return to_url(given)
+    found = find(SETTINGS["store"], (environment(), Source("Dask", _in_dask), pyproject()))
+    if found.value is not None:
+        return to_url(found.value)
     from platformdirs import user_data_path
 
     return _of_file(user_data_path("orchestrator", appauthor=False) / "schedules.db")
@@ -93,6 +94,13 @@ def create_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         return
+
+
+def _in_dask(setting: Setting) -> Stated | None:
+    # To import Dask takes a tenth of a second, which nobody waits for whose environment says it.
+    from orchestrator_core.settings.dask_config import dask_config
+
+    return dask_config().look(setting)
 
 
 def _of_file(path: Path) -> URL:

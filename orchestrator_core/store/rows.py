@@ -120,6 +120,8 @@ def task_rows(run: RunRecord) -> list[dict[str, Any]]:
             "memory_peak": _finite(record.memory_peak),
             "status": clean(record.status),
             "teaches": id(record) in teaches,
+            "setup_seconds": _finite(record.setup_seconds),
+            "device_memory": _finite(record.device_memory),
         }
         for record in run.tasks
     ]
@@ -138,6 +140,8 @@ def _task_record(row: Row[Any]) -> TaskRecord:
         attempt=row.attempt,
         memory_peak=row.memory_peak,
         status=row.status,
+        setup_seconds=row.setup_seconds or 0.0,
+        device_memory=row.device_memory,
     )
 
 
@@ -147,10 +151,11 @@ def observation(row: Row[Any]) -> Observation:
         kind=row.kind,
         worker=row.worker,
         worker_kind=row.worker_kind,
-        seconds=row.end_seconds - row.start_seconds,
+        seconds=row.end_seconds - row.start_seconds - (row.setup_seconds or 0.0),
         nbytes=math.nan if row.nbytes is None else row.nbytes,
         run_id=row.run_id,
         memory_peak=row.memory_peak,
+        device_memory=row.device_memory,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from orchestrator_core.store.base import ScheduleKey
 from orchestrator_core.store.rows import key_columns
@@ -44,7 +44,11 @@ def upsert(connection: Connection, table: Table, row: dict[str, Any]) -> None:
 
 def _insert_into(connection: Connection, table: Table) -> Any:
     """The dialect's own INSERT, which knows ON CONFLICT."""
-    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # which takes long to load
+
+    return postgresql.insert(table)
 
 
 def forget(

@@ -100,6 +100,8 @@ task_records = Table(
     Column("memory_peak", Float(53), nullable=True),
     Column("status", Text, nullable=False),
     Column("teaches", Boolean, nullable=False),
+    Column("setup_seconds", Float(53), nullable=True),
+    Column("device_memory", Float(53), nullable=True),
     Index(None, "run_id"),
     Index(None, "kind", "id"),
 )
@@ -161,7 +163,7 @@ VIEWS: Final[dict[str, dict[str, str]]] = {
         "mode": "observed or planned",
         "reason": "why this mode",
         "planner": "who made the plan",
-        "cache": "hit or miss; empty if nothing was planned",
+        "cache": "hit, near or miss; empty if nothing was planned",
         "status": "ok, failed or cancelled",
         "tasks": "number of task records",
         "graph_signature": "which graph",
@@ -182,6 +184,8 @@ VIEWS: Final[dict[str, dict[str, str]]] = {
         "memory_peak": "bytes; null if not measured",
         "attempt": "1 for the first try",
         "status": "ok, failed or cached",
+        "setup_seconds": "part of it that was no work of its own: compiling, waiting for memory",
+        "device_memory": "bytes that it needs on an accelerator; null if not known",
     },
 }
 """The views that users may query: each column and what it means."""

@@ -2,10 +2,13 @@
 
 Equal workers and equal tasks, so that no placement is better than another: what is left is what
 observing costs. Runs alternate; every observed run has a database of its own.
+
+With ``--crowd 100x100``: so many flows at a time, of so many tasks each, on one scheduler.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import tempfile
@@ -14,13 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from examples.support.prefect_server import prefect_server
+from tests.benchmarks import _prefect_crowd
 
 RUNS = 5
 TASKS = 40
 SECONDS = 0.3
 
 
-def measure() -> dict[str, Any]:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("prefect_runs")
+    group.add_argument("--crowd", metavar="FxT", help="F flows of T tasks each, all at a time")
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
     os.environ["DASK_LOGGING__DISTRIBUTED"] = "error"
     folder = Path(tempfile.mkdtemp(prefix="orchestrator-bench-"))
     with prefect_server(folder) as server:
@@ -32,6 +41,9 @@ def measure() -> dict[str, Any]:
         ):
             client.run(_import_prefect)
             server.wait()
+            if options.crowd:
+                flows, tasks = map(int, options.crowd.split("x"))
+                return _prefect_crowd.compare(cluster, folder, flows, tasks)
             return _compare(cluster.scheduler_address, folder)
 
 

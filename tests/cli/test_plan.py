@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.record import Burst
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.store.sql import ScheduleStore
@@ -261,6 +262,25 @@ def test_a_flow_is_forecast_from_its_first_submission(
     assert min(row["start_s"] for row in found["assignments"]) == 0.0
     text = invoke("plan", f"{path}:pipeline").out
     assert "of which 0.70 s until the first task starts" in " ".join(text.split())
+
+
+def test_the_pauses_of_a_flows_code_are_forecast(
+    invoke: Invoke, tmp_path: Path, store: ScheduleStore
+) -> None:
+    """It waits for its first task, and computes for 2 s before it submits the second."""
+    path = tmp_path / "my_flow.py"
+    path.write_text(FLOW, encoding="utf-8")
+    run = a_run()
+    store.add_run(run)
+    without = json.loads(invoke("plan", f"{path}:pipeline", "--json").out)
+    bursts = (Burst(1, (), 0.0), Burst(1, run.graph.names[:1], 2.0))
+    store.add_run(replace(run, run_id="b" * 32, started_at=2_000.0, bursts=bursts))
+    found = json.loads(invoke("plan", f"{path}:pipeline", "--json").out)
+    for what in ("predicted_s", "makespan_s"):
+        assert found[what] == pytest.approx(without[what] + 2.0, abs=0.01)
+    first, second = sorted(found["assignments"], key=lambda row: row["start_s"])
+    assert second["start_s"] == pytest.approx(first["end_s"] + 2.0)
+    assert found["lower_bound_s"] == without["lower_bound_s"]
 
 
 def test_a_flow_may_be_planned_on_workers_that_it_never_saw(

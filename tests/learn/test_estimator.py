@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -226,6 +227,21 @@ def test_memory_is_what_most_executions_of_a_kind_did_not_exceed() -> None:
     assert make == 5e8, "at least the output, which is made while it runs"
     assert np.isnan(unknown).all()
     assert np.isnan(HistoryCosts().memory_bytes(builder.done())).all()
+    assert HistoryCosts.from_json(costs.to_json()) == costs
+
+
+def test_memory_of_a_device_is_the_most_that_a_kind_needed() -> None:
+    known = [
+        replace(observe(f"step-{i}", "big", 1.0), device_memory=need)
+        for i, need in enumerate([3e9, None, 5e9, 1e9])
+    ]
+    builder = TaskGraph.build()
+    for task in ("step-7", "fit-1", "never-1"):
+        builder.task(task, kind=task.split("-")[0])
+    costs = fit([*known, observe("fit-1", "big", 1.0)])
+    step, *unknown = costs.device_bytes(builder.done()).tolist()
+    assert step == 5e9
+    assert np.isnan(unknown).all()
     assert HistoryCosts.from_json(costs.to_json()) == costs
 
 

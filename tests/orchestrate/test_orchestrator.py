@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator_core import (
     Cluster,
+    Instance,
     InvalidInstance,
     Link,
     Orchestrator,
@@ -17,6 +18,7 @@ from orchestrator_core import (
     TaskRecord,
     Worker,
     check_schedule,
+    plan,
 )
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.store.memory import MemoryStore
@@ -111,6 +113,25 @@ def test_a_known_graph_under_other_names_is_not_planned_again(store):
     assert (made.cache, again.cache) == ("miss", "hit")
     assert again.predicted == pytest.approx(made.predicted, rel=0.05)
     assert {a.task for a in again.schedule.assignments} == set(renamed.names)
+
+
+def test_a_schedule_for_other_costs_is_where_planning_begins(store):
+    """Graham 1969: on two machines, the longest first gives 7 for 3, 3, 2, 2, 2; the best is 6."""
+    first = Orchestrator(store)
+    made, _ = first.schedule(on_equal_workers(3, 3, 2, 2, 2), "bag", planners=["hbmct"])
+    first.close()
+    dearer = on_equal_workers(6, 6, 4, 4, 4)
+    assert plan(dearer, planners=["heft"]).makespan == pytest.approx(14)
+    result, cache = Orchestrator(store, planners=("heft",)).schedule(dearer, "bag")
+    assert (cache, result.planner) == ("near", made.planner)
+    assert result.makespan == pytest.approx(12)
+
+
+def on_equal_workers(*seconds: float) -> Instance:
+    builder = TaskGraph.build()
+    for index, each in enumerate(seconds):
+        builder.task(f"task-{index}", seconds=each)
+    return Instance.price(builder.done(), Cluster([Worker("w0"), Worker("w1")]))
 
 
 def test_other_workers_or_tasks_are_another_key(store):

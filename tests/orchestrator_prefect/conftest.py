@@ -7,9 +7,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
 # Prefect reads these when it is first imported.
@@ -22,6 +24,14 @@ os.environ.update(
     PREFECT_LOGGING_LEVEL="ERROR",
     PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED="false",
 )
+# For each task Prefect reads all certificates that it trusts, though nobody here speaks TLS.
+ONE_CERTIFICATE = Path(HOME, "certificate.pem")
+ONE_CERTIFICATE.write_text(Path(certifi.where()).read_text().partition("\n\n#")[0])
+os.environ["PREFECT_API_SSL_CERT_FILE"] = str(ONE_CERTIFICATE)
+# A Prefect server that runs already, instead of one for the tests alone.
+RUNNING_SERVER = os.environ.get("ORCHESTRATOR_TEST_PREFECT_API_URL")
+if RUNNING_SERVER:
+    os.environ["PREFECT_API_URL"] = RUNNING_SERVER
 
 from orchestrator_core.execute.advice import Advice  # noqa: E402
 from orchestrator_core.execute.record import PlanRecord, RunRecord  # noqa: E402
@@ -85,9 +95,14 @@ def advisor() -> Advisor:
 
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[None]:
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 
-    with prefect_test_harness(server_startup_timeout=120):
+    with ExitStack() as stack:
+        if not RUNNING_SERVER:
+            stack.enter_context(prefect_test_harness(server_startup_timeout=120))
+        # At its end a flow waits up to a second for the thread of its heart.
+        stack.enter_context(temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}))
         yield
 
 

@@ -128,5 +128,11 @@ def test_contradictions_and_unknown_arguments_are_refused() -> None:
         optimized_flow(address="tcp://a:1", cluster_kwargs={"n_workers": 1})
     with pytest.raises(InvalidInput, match="'fast' is no mode; choose one of"):
         optimized_flow(mode="fast")  # type: ignore[call-overload]
+    with pytest.raises(InvalidInput, match=r"objective = 'speed' is no objective: .* makespan"):
+        optimized_flow(objective="speed")
+    with pytest.raises(InvalidInput, match="deadline = 'soon' is no time > 0, such as 90"):
+        optimized_flow(deadline="soon")
+    with pytest.raises(InvalidInput, match="max_price = -1 is no number > 0"):
+        optimized_flow(max_price=-1)
     with pytest.raises(TypeError, match="spelling"):
         optimized_flow(spelling="wrong")(body)

@@ -194,3 +194,14 @@ def test_many_threads_lose_nothing_and_keep_their_own_order(world: World) -> Non
     for i in range(4):
         own = [name for name in world.sent if name.startswith(f"{i}-")]
         assert own == sorted(own)
+
+
+def test_what_has_not_gone_can_be_dropped_at_the_end(world: World) -> None:
+    world.submit("a")
+    world.buffer.flush()
+    world.submit("b")
+    world.message("release of c")
+    world.buffer.close(drop=True)
+    world.submit("d")
+    assert world.sent == ["a", "release of c", "d"]
+    assert world.epochs == [["a"]]

@@ -279,7 +279,8 @@ def test_state_and_value(cluster: Any, body: Any) -> None:
     advisor = Advisor()
     runner = OptimizedTaskRunner(cluster=cluster, advisor=advisor, report=False)
     assert outcome(body, runner) == expected(body)
-    assert advisor.asked, "the flow must have gone through the planner"
+    # Of what is submitted and never waited for, nothing is planned.
+    assert advisor.asked or body is raises, "the flow must have gone through the planner"
 
 
 @pytest.mark.slow

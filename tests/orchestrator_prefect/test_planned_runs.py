@@ -306,10 +306,10 @@ def test_a_broken_advisor_costs_one_warning(
 def test_a_broken_store_costs_one_warning(
     cluster: Any, said: list[logging.LogRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_store(store: str | None) -> Any:
+    def no_store(settings: Any) -> Any:
         raise OSError("no such database")
 
-    monkeypatch.setattr("orchestrator_prefect.task_runner._orchestrator", no_store)
+    monkeypatch.setattr("orchestrator_prefect.task_runner.flow_advisor", no_store)
     made = flow(task_runner=OptimizedTaskRunner(cluster=cluster, report=False))(pipeline)
     assert made() == 3_000_010
     (warning,) = warnings_in(said)

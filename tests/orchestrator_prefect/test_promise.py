@@ -119,3 +119,53 @@ def test_the_gap_is_measured_from_the_bound(
 ) -> None:
     found = finite_gap(plan("a", predicted, bound))
     assert found == (None if gap is None else pytest.approx(gap))
+
+
+def both(first: str, second: str, **fields: object) -> PlanRecord:
+    """A plan of two tasks of 4 s, one after the other; bound 8 s, forecast 9 s."""
+    rows = [Assignment(first, "w", 0.0, 4.0), Assignment(second, "w", 4.0, 8.0)]
+    sent = [Transfer(second, "w", "v", 8.0, 8.0, 9.0, 10.0)]
+    made = PlanRecord(Schedule(rows, sent), 9.0, 8.0, "area", "heft", "hit", True, "pays")
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+def of_run(epochs: list[Epoch], names: str) -> PlanRecord:
+    builder = TaskGraph.build()
+    for name in names:
+        builder.task(name)
+    made = promise(epochs, builder.done(), Cluster([Worker("w"), Worker("v")]))
+    assert made is not None
+    return made
+
+
+def test_a_plan_that_foresaw_all_is_the_promise_of_all_epochs() -> None:
+    """The second epoch came as foreseen: nobody was asked."""
+    plan = both("a", "b", default_predicted=12.0)
+    followed = Epoch(graph("b"), None, 5.0)
+    assert of_run([Epoch(graph("a"), Advice(plan, "pays"), 0.0, 1), followed], "ab") == plan
+
+
+def test_what_was_foreseen_and_did_not_come_is_no_part_of_the_promise() -> None:
+    """Only `a` came, so 4 s less are promised; of `a` alone nothing was proven."""
+    made = of_run([Epoch(graph("a"), Advice(both("a", "b"), "pays"), 0.0, 1)], "a")
+    assert [row.task for row in made.schedule.assignments] == ["a"]
+    assert len(made.schedule.transfers) == 0
+    assert (made.predicted, made.lower_bound) == (5.0, 0.0)
+    assert made.default_predicted is None
+    assert finite_gap(made) is None
+
+
+def test_what_was_planned_again_counts_by_its_last_plan() -> None:
+    """At 6 s the run leaves its way: `b` is planned anew with `c`, bound 8 s from then on."""
+    first, second = both("a", "b"), both("c", "b")
+    epochs = [
+        Epoch(graph("a"), Advice(first, "pays"), 0.0, 1),
+        Epoch(graph("b"), Advice(second, "pays"), 6.0),
+    ]
+    made = of_run(epochs, "abc")
+    assert [(row.task, row.start) for row in made.schedule.assignments] == [
+        ("a", 0.0),
+        ("c", 6.0),
+        ("b", 10.0),
+    ]
+    assert (made.predicted, made.lower_bound) == (15.0, 14.0)

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from orchestrator_core.report import write
+from tests.report.hostile import NAMES, run_of
 from tests.report.runs import two_worker_run, wide_run
 
 BROWSER = next(
@@ -44,7 +45,7 @@ def opened(page, profile):
     ("run", "bars"),
     [
         (two_worker_run(), 6),
-        (two_worker_run("</script><b>", "<i>x"), 6),
+        (run_of(NAMES, "</script><b>"), 2 * len(NAMES)),
         (wide_run(10_000, 16), 10_000),
     ],
     ids=["small", "hostile names", "10,000 tasks"],

@@ -20,7 +20,7 @@ from orchestrator_core.errors import SchemaMismatch, StoreError
 from orchestrator_core.store import schema
 from orchestrator_core.store.codec import pack
 from orchestrator_core.store.engine import open_engine
-from orchestrator_core.store.location import VARIABLE, default_url, sqlite_path, to_url
+from orchestrator_core.store.location import default_url, sqlite_path, to_url
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_core.store.tables import VIEWS, metadata
 from tests.store.records import KEY, a_run, stored
@@ -98,6 +98,38 @@ def test_a_database_from_before_findings_keeps_its_rows(url: str, engine: Engine
     assert store.costs("a") == b"kept"
     assert store.findings() == []
     store.close()
+
+
+def test_task_records_from_before_setup_was_known_have_none(url: str, engine: Engine) -> None:
+    schema.upgrade(url, "0002")
+    columns = "run_id, flow, started_at, seconds, mode, reason, status, graph_signature"
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                f"INSERT INTO runs ({columns}, cluster_signature, cache, adopted, tasks, body) "
+                "VALUES ('r', 'f', 1.0, 2.0, 'observed', '', 'ok', 'g', 'c', '', :no, 1, :body)"
+            ),
+            {"body": b"", "no": False},
+        )
+        connection.execute(
+            text(
+                "INSERT INTO task_records (id, run_id, task, kind, worker, worker_kind, "
+                "start_seconds, end_seconds, attempt, status, teaches) "
+                "VALUES (1, 'r', 't-0', 't', 'w', 'k', 1.0, 3.5, 1, 'ok', :yes)"
+            ),
+            {"yes": True},
+        )
+    schema.upgrade(url)
+    store = ScheduleStore(url)
+    (learned,) = store.observations(["t"])
+    assert (learned.seconds, learned.device_memory) == (2.5, None)
+    store.close()
+    with engine.connect() as connection:
+        row = connection.execute(text("SELECT seconds, setup_seconds FROM v_tasks")).one()
+    assert tuple(row) == (2.5, 0.0)
+    schema.upgrade(url, "0002")
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT seconds FROM v_tasks")).scalar() == 2.5
 
 
 def test_a_new_database_is_made_at_the_first_use(url: str, engine: Engine) -> None:
@@ -220,11 +252,11 @@ def test_an_upgrade_that_cannot_be_done_says_why(tmp_path: Path) -> None:
 def test_the_environment_says_where_the_database_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "mine.db"))
+    monkeypatch.setenv("ORCHESTRATOR_DB", str(tmp_path / "mine.db"))
     assert default_url().database == str(tmp_path / "mine.db")
-    monkeypatch.setenv(VARIABLE, "postgresql://me@host/db")
+    monkeypatch.setenv("ORCHESTRATOR_DB", "postgresql://me@host/db")
     assert default_url().drivername == "postgresql+psycopg"
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv("ORCHESTRATOR_DB")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     if sys.platform == "linux":
         assert default_url().database == os.path.join(tmp_path, "orchestrator", "schedules.db")

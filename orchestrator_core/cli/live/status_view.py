@@ -17,6 +17,9 @@ Answer = Mapping[str, Any]
 LATE = 0.02
 """Part of the planned time from which lateness is shown in red."""
 
+SOURCES = {"hit": "a stored schedule", "near": "begun from a schedule for other costs"}
+"""What a plan is from, by its word for the cache."""
+
 
 def show(status: Answer) -> None:
     """Mode and workers, then each run, then what has been done so far."""
@@ -108,7 +111,7 @@ def _figures(run: Answer) -> list[tuple[str, Text, str]]:
     if "lower_bound" in run:
         rows += [("lower bound", Text(words.seconds(run["lower_bound"])), "no plan ends earlier")]
         rows += [("Dask alone", Text(words.seconds(run["default_predicted"])), "by simulation")]
-        source = "a stored schedule" if run["cache"] == "hit" else "planned anew"
+        source = SOURCES.get(run["cache"], "planned anew")
         took = words.seconds(run["planning_seconds"])
         rows += [("planner", Text(clean(run["planner"])), f"{source}, in {took}")]
     return rows

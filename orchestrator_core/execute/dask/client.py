@@ -72,16 +72,18 @@ def begin(
     slots: Mapping[str, Slot] | None = None,
     holds: Mapping[str, Hold] | None = None,
     plan: LivePlan | None = None,
+    gone: Sequence[str] = (),
 ) -> Any:
     """Announce tasks (key, name, kind) that will be submitted one by one, and where they belong.
 
     Args:
         holds: by key, as slots are. plan: the same plan by names, in seconds from now; with it the
-            scheduler mends the plan while it is followed.
+            scheduler mends the plan while it is followed. gone: keys that were announced before and
+            will not come after all.
 
     Returns the start of the run, in seconds since 1970 on the scheduler's clock.
     """
-    return _sync(client, _begin, run_id, tasks, slots or {}, holds or {}, plan)
+    return _sync(client, _begin, run_id, tasks, slots or {}, holds or {}, plan, gone)
 
 
 def records(client: Client, run_id: str) -> Any:
@@ -144,8 +146,11 @@ async def _begin(
     slots: Mapping[str, Slot],
     holds: Mapping[str, Hold],
     plan: LivePlan | None,
+    gone: Sequence[str],
 ) -> float:
-    more: dict[str, Any] = {}
+    # What is not needed is not said: the scheduler may have an older version of this project.
+    more: dict[str, Any] = {"gone": list(gone)} if gone else {}
+    more["client"] = client.id
     if holds:
         more["holds"] = [[k, list(h.sent), list(h.done), h.patience] for k, h in holds.items()]
     if plan is not None and len(text := plan.to_json()) <= PLAN_BYTES:

@@ -1,28 +1,25 @@
-"""Settings of the plugin: its arguments, over Dask's configuration, under the kill switch.
+"""Settings of the plugin: its arguments, then as `orchestrator_core.settings` says.
 
 Importing this module makes the defaults of `orchestrator.yaml` known to `dask.config`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, NoReturn, cast
 
 import dask.config
-from dask.utils import parse_timedelta
 
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.plan.objective import Objective
-
-Mode = Literal["auto", "director", "restrict", "observe", "off"]
-MODES: tuple[str, ...] = get_args(Mode)
-
-KILL_SWITCH = "ORCHESTRATOR_MODE"
-"""Environment variable of the scheduler process; beats arguments and configuration."""
+from orchestrator_core.settings import SETTINGS, Source, checked, find
+from orchestrator_core.settings.dask_config import dask_config
+from orchestrator_core.settings.environment import environment
+from orchestrator_core.settings.pyproject import pyproject
+from orchestrator_core.settings.source import mapping
 
 (DEFAULTS,) = dask.config.collect_yaml([str(Path(__file__).with_name("orchestrator.yaml"))])
 
@@ -34,7 +31,7 @@ class Options:
     """What the plugin was made with; None asks Dask's configuration. Plain data: it is pickled.
 
     Attributes:
-        mode: one of `MODES`. store: a database URL or a file.
+        mode: see `settings`. store: a database URL or a file.
         min_tasks: smaller graphs are left to Dask.
         max_tasks: larger graphs are left to Dask, too.
         min_gain: part of the default policy's makespan that a plan must save, in [0, 1).
@@ -54,7 +51,7 @@ class Options:
     objective: str | None = None
 
     def __post_init__(self) -> None:
-        check_mode(self.mode, "mode")
+        checked(SETTINGS["mode"], self.mode, "mode")
         if self.min_tasks is not None and self.min_tasks < 1:
             raise InvalidInput(f"min_tasks must be >= 1, found {self.min_tasks!r}")
         if self.max_tasks is not None and self.max_tasks < 1:
@@ -80,36 +77,12 @@ def resolve(options: Options) -> Options:
     """The options with nothing left open but the store, which may stay None for the default.
 
     Raises:
-        InvalidInput: for a mode or an objective that does not exist; it is named, with where it
-            was found.
+        InvalidInput: for a value that cannot be used; it is named, with where it was found.
     """
-    return Options(
-        mode=_mode(options.mode),
-        store=options.store if options.store is not None else _get("store"),
-        min_tasks=int(_get("min-tasks") if options.min_tasks is None else options.min_tasks),
-        max_tasks=int(_get("max-tasks") if options.max_tasks is None else options.max_tasks),
-        min_gain=float(_get("min-gain") if options.min_gain is None else options.min_gain),
-        plan_wait=float(
-            parse_timedelta(_get("plan-wait") if options.plan_wait is None else options.plan_wait)
-        ),
-        hung_after=float(
-            parse_timedelta(
-                _get("hung-after") if options.hung_after is None else options.hung_after
-            )
-        ),
-        objective=str(_get("objective") if options.objective is None else options.objective),
-    )
-
-
-def check_mode(mode: object, where: str) -> str:
-    """The mode, if there is one of that name.
-
-    Raises:
-        InvalidInput: naming `where` it was found and the possible ones.
-    """
-    if mode not in MODES:
-        raise InvalidInput(f"{where} = {mode!r} is no mode; choose one of {', '.join(MODES)}")
-    return str(mode)
+    stated = {name: value for name, value in asdict(options).items() if name != "mode"}
+    sources = (mapping("call", stated, "{}"), *_around())
+    found = {name: find(SETTINGS[name], sources, _refuse).value for name in stated}
+    return Options(mode=_mode(options.mode), **found)
 
 
 def advisor_factory() -> Callable[..., Any]:
@@ -119,7 +92,7 @@ def advisor_factory() -> Callable[..., Any]:
         InvalidInput: if the name is not of the form ``package.module:function``.
         ImportError, AttributeError: if there is no such function.
     """
-    name = _get("advisor")
+    name = find(SETTINGS["advisor"], _around(), _refuse).value
     module, colon, function = str(name).partition(":")
     if not colon:
         raise InvalidInput(
@@ -130,17 +103,16 @@ def advisor_factory() -> Callable[..., Any]:
 
 
 def _mode(argument: str) -> str:
-    configured = _get("mode")
-    # YAML reads a bare `off` as False.
-    configured = "off" if configured is False else check_mode(configured, "orchestrator.mode")
-    forced = os.environ.get(KILL_SWITCH)
-    if forced:
-        return check_mode(forced, KILL_SWITCH)
-    if configured == "off":
-        return configured
-    return configured if argument == "auto" else argument
+    """Whoever runs the scheduler may say ``off`` there, whatever the code says."""
+    around = find(SETTINGS["mode"], _around(), _refuse)
+    beaten = argument == "auto" or around.level == "environment" or around.value == "off"
+    return str(around.value) if beaten else argument
 
 
-def _get(key: str) -> Any:
-    # Whoever clears Dask's configuration clears our defaults with it; hence the second look.
-    return dask.config.get(f"orchestrator.{key}", default=DEFAULTS["orchestrator"][key])
+def _around() -> tuple[Source, ...]:
+    """Where this process finds settings that nobody gave as an argument."""
+    return environment(), dask_config(), pyproject()
+
+
+def _refuse(error: InvalidInput) -> NoReturn:
+    raise error

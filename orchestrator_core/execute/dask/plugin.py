@@ -143,6 +143,9 @@ class OrchestratorPlugin(SchedulerPlugin):
     def remove_worker(self, scheduler: Scheduler, worker: str, **details: Any) -> None:
         self._guarded("remove_worker", lambda session: session.remove_worker(worker))
 
+    def remove_client(self, scheduler: Scheduler, client: str) -> None:
+        self._guarded("remove_client", lambda session: session.remove_client(client))
+
     def valid_workers_downscaling(
         self, scheduler: Scheduler, workers: list[WorkerState]
     ) -> list[WorkerState]:

@@ -189,11 +189,21 @@ class Session:
         slots: Mapping[Key, Slot],
         holds: Mapping[Key, Hold],
         plan: bytes | None = None,
+        gone: Iterable[Key] = (),
+        client: str = "",
     ) -> AnnouncedRun | None:
-        """These tasks will come one by one; None if nobody takes notice. See `Announcing`."""
+        """These tasks will come one by one, and the announced ones in `gone` will not; None if
+        nobody takes notice. See `Announcing`."""
         if not self.is_live:
             return None
-        return self.announcing.begin(run_id, tasks, slots, holds, plan)
+        self.announcing.withdraw(run_id, gone)
+        run = self.announcing.begin(run_id, tasks, slots, holds, plan)
+        run.client = client
+        return run
+
+    def remove_client(self, client: str) -> None:
+        """A client has left, or its process died; its tasks are released already."""
+        self.announcements.end_of(client)
 
     # --- events ------------------------------------------------------------------------------
 

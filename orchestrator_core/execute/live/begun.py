@@ -21,7 +21,7 @@ def begun(sight: Sight, rank: Mapping[str, int]) -> dict[str, tuple[str, float]]
     last_end: dict[str, float] = defaultdict(float)
     for done in sight.finished.values():
         last_end[done.worker] = max(last_end[done.worker], done.end)
-    threads = {worker.name: worker.threads for worker in sight.cluster.workers}
+    threads = {w.name: w.threads - sight.others.get(w.name, 0) for w in sight.cluster.workers}
     running: dict[str, tuple[str, float]] = {}
     for worker, tasks in sent.items():
         for task, since in _on_worker(sight, tasks, last_end[worker], threads.get(worker, 1), rank):

@@ -30,6 +30,7 @@ class Sight:
         executing: since when a worker executes a task, as far as workers have said so.
         copies: where the output of a finished task is, if not where it was made.
         gone: tasks that nobody wants any more.
+        others: how many tasks of other runs a worker executes, or will before those of this run.
     """
 
     now: float
@@ -40,3 +41,4 @@ class Sight:
     executing: Mapping[str, float] = field(default_factory=dict)
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     gone: Set[str] = frozenset()
+    others: Mapping[str, int] = field(default_factory=dict)

@@ -124,3 +124,8 @@ def test_what_a_worker_says_counts() -> None:
         executing={"second": 1.0},
     )
     assert begun(sight, {"first": 0, "second": 1}) == {"second": ("a", 1.0)}
+
+
+def test_a_thread_that_others_hold_begins_nothing() -> None:
+    sight = Sight(now=5.0, cluster=cluster(A), sent={"first": ("a", 0.0)}, others={"a": 1})
+    assert begun(sight, {"first": 0}) == {}

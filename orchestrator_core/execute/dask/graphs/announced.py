@@ -15,7 +15,7 @@ from orchestrator_core.execute.dask.graphs.epoch import Epoch
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import TaskRecord
 
-RUN_LIMIT = 64
+RUN_LIMIT = 1024
 """Announced runs that are kept; of more, the longest unused is given up."""
 
 RECORD_LIMIT = 100_000
@@ -31,6 +31,7 @@ class AnnouncedRun:
         self.labels: dict[Key, tuple[str, str]] = {}
         self.records: deque[tuple[Key, TaskRecord]] = deque(maxlen=RECORD_LIMIT)
         self.epochs: dict[Key, Epoch] = {}
+        self.client = ""
         self._over = over
 
     def announce(self, tasks: Iterable[tuple[Key, str, str]], now: float) -> Epoch:
@@ -42,6 +43,11 @@ class AnnouncedRun:
         self.labels |= labels
         self.epochs.update(dict.fromkeys(labels, epoch))
         return epoch
+
+    def withdraw(self, key: Key) -> None:
+        """The key, which has not arrived, will not come after all."""
+        self.settle(key, "cancelled")
+        del self.labels[key], self.epochs[key]
 
     def add(self, ended: Ended) -> None:
         key = ended[0]
@@ -102,6 +108,17 @@ class Announcements:
         self._epochs.update(dict.fromkeys(epoch.snapshot.keys, epoch))
         return run, epoch
 
+    def withdraw(self, run_id: str, keys: Iterable[Key]) -> list[Key]:
+        """These keys of the run will not come after all; those that have not come until now."""
+        run = self.get(run_id)
+        if run is None:
+            return []
+        gone = [key for key in keys if key in run.epochs and key in run.epochs[key].coming]
+        for key in gone:
+            run.withdraw(key)
+            self._epochs.pop(key, None)
+        return gone
+
     def end(self, run_id: str) -> None:
         """The client wants no more records of the run."""
         run = self._runs.pop(run_id, None)
@@ -111,6 +128,12 @@ class Announcements:
             for epoch in set(run.epochs.values()):
                 self._over(epoch)
             self._given_up(run)
+
+    def end_of(self, client: str) -> None:
+        """A client is gone, and with it those who would say that its runs have ended."""
+        for run in self.runs:
+            if run.client == client:
+                self.end(run.run_id)
 
     def clear(self) -> None:
         """Give up all runs."""

@@ -9,14 +9,19 @@ from __future__ import annotations
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import TaskRecord
 
-Ended = tuple[Key, str, tuple[str, str], float, float, float, float, int, float | None]
+Ended = tuple[
+    Key, str, tuple[str, str], float, float, float, float, int, float | None, float, float | None
+]
 """Key, status, (worker, its kind), start, end, size of the output in bytes, seconds of transfers,
-attempt, and peak of the memory in bytes; times in seconds from the start of the run."""
+attempt, peak of the memory in bytes, seconds that were no work of the task, and bytes that it needs
+on an accelerator; times in seconds from the start of the run."""
 
 
 def as_record(label: tuple[str, str], ended: Ended) -> TaskRecord:
     """The record of the task with this name and kind."""
-    _, status, (worker, worker_kind), start, end, nbytes, transfer, attempt, peak = ended
+    _, status, (worker, worker_kind), start, end, nbytes, transfer, attempt, peak, setup, device = (
+        ended
+    )
     return TaskRecord(
         *label,
         worker=worker,
@@ -28,4 +33,6 @@ def as_record(label: tuple[str, str], ended: Ended) -> TaskRecord:
         attempt=attempt,
         memory_peak=peak,
         status=status,
+        setup_seconds=setup,
+        device_memory=device,
     )

@@ -4,7 +4,8 @@
         model = train(data)
 
 A hint is never a pin: it says what to believe and what to wish for; where the graph is left to
-Dask, nobody heeds it. A wrong one is ignored, with one line in the log; the tasks run.
+Dask, nobody heeds it. A wrong one is ignored, with one line in the log; the tasks run. Who can tell
+the user while the task is submitted refuses it (`hint_of`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from dask.base import annotate, get_annotations
 from dask.utils import parse_bytes, parse_timedelta
 
 from orchestrator_core.errors import InvalidInput
@@ -22,6 +25,7 @@ from orchestrator_core.execute.directives import Key
 from orchestrator_core.graph.amounts import NOTHING, Amounts
 from orchestrator_core.graph.text import ALLOWED, is_name, shown
 from orchestrator_core.plan.objective import Objective
+from orchestrator_core.settings.quantities import parse_seconds
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -75,6 +79,31 @@ def read_hints(stated: Mapping[Key, object]) -> dict[Key, Hint]:
     return hints
 
 
+def hint_of(value: object) -> Hint:
+    """The hint in an annotation.
+
+    Raises:
+        InvalidInput: if any part of it is wrong.
+    """
+    hint, refused = _understood(value)
+    if refused:
+        raise InvalidInput("; ".join(refused))
+    return hint
+
+
+def annotations_here() -> Mapping[str, Any]:
+    """What ``dask.annotate`` says, where this is called, of tasks that are made now."""
+    found: Mapping[str, Any] = get_annotations()
+    return found
+
+
+def needing(resources: Mapping[str, float]) -> AbstractContextManager[None]:
+    """Within it, tasks are made that no worker without these resources gets, whoever decides."""
+    if not resources:
+        return nullcontext()
+    return annotate(resources=dict(resources))
+
+
 def objective_of(hints: Iterable[Hint]) -> str | None:
     """The objective that the graph asks for; None if it asks for none, or for several."""
     asked = sorted({hint.objective for hint in hints if hint.objective is not None})
@@ -103,17 +132,32 @@ def _understood(value: object) -> tuple[Hint, list[str]]:
 
 
 def _seconds(value: object) -> float:
-    number = parse_timedelta(value) if isinstance(value, str) else value
-    return _amount(number, 'seconds >= 0, or text such as "20s"')
+    return _quantity(value, _parse_seconds, 'seconds >= 0, or text such as "20s"')
 
 
 def _bytes(value: object) -> float:
-    number = parse_bytes(value) if isinstance(value, str) else value
-    return _amount(number, 'bytes >= 0, or text such as "4 GiB"')
+    return _quantity(value, parse_bytes, 'bytes >= 0, or text such as "4 GiB"')
 
 
 def _weight(value: object) -> float:
     return _amount(value, "a number >= 0")
+
+
+def _parse_seconds(text: str) -> float:
+    """As all of this project reads a time, or else as Dask does."""
+    try:
+        return parse_seconds(text)
+    except InvalidInput:
+        return float(parse_timedelta(text))
+
+
+def _quantity(value: object, parse: Callable[[str], Any], expected: str) -> float:
+    try:
+        # To Dask, no text at all is one byte.
+        number = parse(value) if isinstance(value, str) and value.strip() else value
+    except (ValueError, KeyError, OverflowError):
+        raise InvalidInput(f"expected {expected}") from None
+    return _amount(number, expected)
 
 
 def _amount(value: object, expected: str) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from orchestrator_core.execute.directives import Key
-from orchestrator_core.graph.amounts import Amounts
+from orchestrator_core.graph.amounts import NOTHING, Amounts
 from orchestrator_core.graph.task_graph import Demand
 
 if TYPE_CHECKING:
@@ -23,15 +23,25 @@ BARRIER = "shuffle-barrier"
 NO_DEMAND = Demand()
 
 
-def is_plannable(state: TaskState) -> bool:
-    """May a plan say where it runs? Not if the user or Dask's own machinery has pinned it."""
+def is_plannable(state: TaskState, offered: Mapping[str, float] = NOTHING) -> bool:
+    """May a plan say where it runs? Not if the user or Dask's own machinery has pinned it.
+
+    Args:
+        offered: resources of the worker on which the plan wants it.
+    """
     return not (
         state.actor
         or state.worker_restrictions
         or state.host_restrictions
-        or state.resource_restrictions
+        or not is_supplied(state, offered)
         or state.prefix.name.startswith(PEER_TO_PEER)
     )
+
+
+def is_supplied(state: TaskState, offered: Mapping[str, float]) -> bool:
+    """Is as much offered of each resource as the task needs?"""
+    needed = state.resource_restrictions
+    return not needed or all(offered.get(name, 0.0) >= needed[name] for name in needed)
 
 
 def pins_of(states: Sequence[TaskState], scheduler: Scheduler, roster: Roster) -> dict[Key, Demand]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orchestrator_core.execute.dask.graphs.ended import Ended
+from orchestrator_core.execute.dask.workers.noting import DEVICE, SETUP, facts_in
 from orchestrator_core.execute.dask.workers.shipped.fetches import NBYTES
 from orchestrator_core.execute.dask.workers.shipped.meter import PEAK, SIZE
 from orchestrator_core.execute.directives import Key
@@ -106,7 +107,9 @@ class Recorder:
         if end < start:
             end = start
         attempt = self._attempts.get(key, 1)
-        ledger.add((key, status, place, start, end, float(nbytes), transferred, attempt, peak))
+        noted = _noted(detail, end - start)
+        size = float(nbytes)
+        ledger.add((key, status, place, start, end, size, transferred, attempt, peak, *noted))
 
     def _transfer(self, worker: str, span: Mapping[str, Any]) -> float:
         """Seconds of a transfer, which the roster's links learn from."""
@@ -115,3 +118,12 @@ class Recorder:
         if nbytes is not None and source is not None:
             self._roster.transferred(source, worker, nbytes, start, stop)
         return float(max(0.0, stop - start))
+
+
+def _noted(detail: Mapping[str, Any], seconds: float) -> tuple[float, float | None]:
+    """Seconds, of these, that were no work of the task, and bytes on an accelerator, as it said."""
+    facts = facts_in(detail.get("metadata"))
+    if not facts:
+        return 0.0, None
+    device = facts.get(DEVICE)
+    return min(float(facts.get(SETUP, 0.0)), seconds), None if device is None else float(device)

@@ -48,6 +48,16 @@ class Announcing:
             self._control.hand_over(epoch, lambda: read_plan(plan, epoch.snapshot.key_of))
         return run
 
+    def withdraw(self, run_id: str, keys: Iterable[Key]) -> None:
+        """Of the announced keys, these will not come after all."""
+        run = self._announcements.get(run_id)
+        gone = self._announcements.withdraw(run_id, keys)
+        if run is not None:
+            self._recorder.unwatch(gone, run)
+        for key in gone:
+            # As if it had come and gone: nobody is held back for it any more.
+            self._steering.transition(key, "forgotten")
+
     def arrive(self, keys: Iterable[Key]) -> None:
         """Those of the keys that were announced are there; nothing of them was sent yet."""
         if not len(self._announcements):

@@ -220,9 +220,11 @@ class Control:
     def _change(self, steered: Steered, correction: Correction) -> None:
         """From now on this schedule is in force, for all that has not begun."""
         run, workers = steered.run, correction.rest.cluster.index
+        # What was announced again belongs to the later plan.
+        ours = [key for key in run.snapshot.keys if self._of_key.get(key) is steered]
         open_keys = {
             key
-            for key in run.snapshot.keys
+            for key in ours
             if key in run.coming or self._steering.tasks.state(key) in UNFINISHED
         }
         slots = slots_of(correction.schedule, run.snapshot, workers, only=open_keys)

@@ -60,7 +60,22 @@ def look(
         executing=_executing(scheduler, steered, now),
         copies=copies,
         gone=gone,
+        others=_others(scheduler, roster, steered),
     )
+
+
+def _others(scheduler: Scheduler, roster: Roster, steered: Steered) -> dict[str, int]:
+    """Tasks that are not of the run and hold threads of workers, or get them before it."""
+    found: dict[str, int] = {}
+    for worker in scheduler.workers.values():
+        others = [task for task in worker.processing if task.key not in steered.run.open]
+        if others:
+            waiting = set(worker.processing).difference(others, worker.executing)
+            first = min((task.priority or () for task in waiting), default=())
+            found[roster.name(worker.address)] = sum(
+                task in worker.executing or (task.priority or ()) < first for task in others
+            )
+    return found
 
 
 def _executing(scheduler: Scheduler, steered: Steered, now: float) -> dict[str, float]:

@@ -9,7 +9,14 @@ if TYPE_CHECKING:
 
 
 class Carrier(Protocol):
-    """Carries out directives. The law: after `uninstall`, the scheduler is as it was before."""
+    """Carries out directives. The law: after `uninstall`, the scheduler is as it was before.
+
+    Attributes:
+        keeps_resources: does a task that needs resources run only where they are, even if the
+            worker that was planned is lost?
+    """
+
+    keeps_resources: bool
 
     def install(self) -> None:
         """Begin to steer."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import monotonic
 
+from orchestrator_core.execute.dask.graphs.pins import is_supplied
 from orchestrator_core.execute.dask.steer.compat import sends_messages
 from orchestrator_core.execute.dask.steer.ordering import in_order
 from orchestrator_core.execute.dask.steer.override import Override, TaskOverride
@@ -37,6 +38,8 @@ NOT_STEALABLE = (None, None)
 
 class Director:
     """Answers for planned keys; everything else is the original's."""
+
+    keeps_resources = True
 
     def __init__(
         self,
@@ -99,7 +102,7 @@ class Director:
         self, original: Callable[..., WorkerState | None], ts: TaskState
     ) -> WorkerState | None:
         try:
-            if ts.worker_restrictions or ts.host_restrictions or ts.resource_restrictions:
+            if ts.worker_restrictions or ts.host_restrictions or self._lacks_resources(ts):
                 return self._give_way(original, ts)
             known = self._stages.get(ts.key)
             decision = self._follower.decide(ts.key, self._roster, monotonic())
@@ -123,6 +126,14 @@ class Director:
         """Somebody has restricted the task, as a shuffle does while it runs: it is not ours."""
         self._follower.released((ts.key,), "it got restrictions")
         return original(ts)
+
+    def _lacks_resources(self, ts: TaskState) -> bool:
+        """Does it need resources that the planned worker has not, or that nobody planned?"""
+        if not ts.resource_restrictions:
+            return False
+        worker = self._follower.planned_worker(ts.key, self._roster)
+        state = None if worker is None else self._roster.running(worker)
+        return state is None or not is_supplied(ts, state.resources)
 
     def _send_all(self, original: Callable[..., None], client_msgs: Any, worker_msgs: Any) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
@@ -14,6 +14,7 @@ from orchestrator_core.execute.dask.steer.carrier import Carrier
 from orchestrator_core.execute.dask.steer.moves import request_move
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Key, Move, Slot
+from orchestrator_core.graph.amounts import NOTHING
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState
@@ -77,7 +78,7 @@ class LiveTasks:
         if state not in NOT_STARTED:
             return None
         carrier.release(task)
-        if not is_plannable(task):
+        if not is_plannable(task, self._offered(slot)):
             return None
         self._rank(task, slot)
         carrier.place(task, slot.worker)
@@ -93,7 +94,7 @@ class LiveTasks:
             return False
         self._rank(task, move.slot)
         self.carrier.release(task)
-        if not is_plannable(task):
+        if not is_plannable(task, self._offered(move.slot)):
             return False
         self.carrier.place(task, move.slot.worker)
         return request_move(self._scheduler, task, there)
@@ -139,6 +140,13 @@ class LiveTasks:
         again: Any = dict.fromkeys(aside, "released")
         if again:
             self._scheduler.transitions(again, stimulus_id=f"orchestrator-place-{time()}")
+
+    def _offered(self, slot: Slot) -> Mapping[str, float]:
+        """Resources of the slot's worker, as far as a plan may deal with them."""
+        worker = self._roster.running(slot.worker)
+        if worker is None or self.carrier is None or not self.carrier.keeps_resources:
+            return NOTHING
+        return worker.resources
 
     def _rank(self, task: TaskState, slot: Slot) -> None:
         """Order by the plan; the user's priority and the fairness between graphs stay."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class Restrictor:
     """Writes restrictions to planned tasks, and takes back exactly those that it wrote."""
 
+    # To Dask, loose restrictions make all of them loose.
+    keeps_resources = False
+
     def __init__(self, scheduler: Scheduler, roster: Roster) -> None:
         self._scheduler = scheduler
         self._roster = roster

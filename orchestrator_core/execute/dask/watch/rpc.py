@@ -64,12 +64,16 @@ class Handlers:
         slots: Sequence[Sequence[Any]] = (),
         holds: Sequence[Sequence[Any]] = (),
         plan: bytes | None = None,
+        gone: Sequence[str] = (),
+        client: str = "",
     ) -> dict[str, Any]:
         """An epoch: `tasks` are (key, name, kind), `slots` (key, worker name, rank, mode) or none,
         `holds` (key, keys to be sent first, keys to be finished first, patience in seconds).
 
         With `plan`, a `LivePlan` as JSON of at most `PLAN_BYTES` bytes, the plan is mended while
-        it is followed; a larger one is not looked at.
+        it is followed; a larger one is not looked at. The keys in `gone` were announced before
+        and will not come after all. The run ends at the latest when `client`, a Dask client by
+        its id, is gone.
 
         Answers with the run's start on the scheduler's clock (seconds since 1970) and the mode.
 
@@ -84,7 +88,7 @@ class Handlers:
                 f"slots for keys that were not announced: {sorted(map(str, unknown))}"
             )
         held = dict(_hold(row) for row in holds)
-        run = self._session.begin(run_id, announced, planned, held, _bounded(plan))
+        run = self._session.begin(run_id, announced, planned, held, _bounded(plan), gone, client)
         return {"started_at": run.started_at if run else 0.0, "mode": self._session.mode}
 
     def records(self, run_id: str) -> list[dict[str, Any]]:

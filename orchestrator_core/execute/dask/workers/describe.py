@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 GIBIBYTE = 2**30
 
+SHARE = 0.75
+"""Part of an accelerator's memory that JAX gives to a process whose owner says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
@@ -38,6 +41,8 @@ class Description:
         price: cost of an hour, >= 0. These three its owner has declared.
         processor: the model in short. accelerators: the GPUs that it may use.
         round_seconds: processor time for a fixed loop, > 0.
+        declared_device_memory: bytes of each of its accelerators that tasks may use, as its owner
+            says.
     """
 
     kind: str | None = None
@@ -46,6 +51,14 @@ class Description:
     processor: str = ""
     accelerators: tuple[Accelerator, ...] = ()
     round_seconds: float | None = None
+    declared_device_memory: float | None = None
+
+    @property
+    def device_memory(self) -> float:
+        """Bytes of all its accelerators together that tasks may use; 0 where nothing is known."""
+        if self.declared_device_memory is not None:
+            return self.declared_device_memory * max(1, len(self.accelerators))
+        return SHARE * sum(one.memory for one in self.accelerators)
 
 
 UNKNOWN = Description()
@@ -76,6 +89,7 @@ def understand(said: object) -> Description:
         processor=shortened(model) if isinstance(model, str) else "",
         accelerators=_accelerators(said.get("accelerators")),
         round_seconds=_positive(said.get("round_seconds")),
+        declared_device_memory=_positive(said.get("device_memory")),
     )
 
 

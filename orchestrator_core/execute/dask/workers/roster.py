@@ -1,23 +1,25 @@
 """The workers by the names that plans use, and the `Cluster` that they form.
 
-A name is ``str(WorkerState.name)``; where two workers' names read the same, the later one goes by
-its address. Names outlive addresses: a restarted worker is found again.
+A name is `as_name` of ``str(WorkerState.name)``; where two workers' names read the same, the later
+one goes by its address. Names outlive addresses: a restarted worker is found again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from distributed.core import Status
 
+from orchestrator_core.costs.devices import DEVICE_MEMORY, MEBIBYTE
 from orchestrator_core.execute.dask.workers.describe import UNKNOWN, Description, kind_of
 from orchestrator_core.execute.dask.workers.links import End, Links
 from orchestrator_core.execute.dask.workers.rounded import Rounded
 from orchestrator_core.execute.dask.workers.speeds import hinted_speeds
 from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.text import as_name
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, WorkerState
@@ -54,7 +56,7 @@ class Roster:
 
     def add(self, address: str) -> str:
         """A worker joined; its name."""
-        name = str(self._scheduler.workers[address].name)
+        name = as_name(str(self._scheduler.workers[address].name))
         holder = self._addresses.get(name)
         if holder is not None and holder != address and holder in self._scheduler.workers:
             name = address
@@ -168,10 +170,17 @@ class Roster:
                     kind=self.kind(address),
                     threads=state.nthreads,
                     memory=float(state.memory_limit) or math.inf,
-                    resources=state.resources,
+                    resources=self._resources(state, address),
                     speed=self._speeds.get(address, 1.0),
                     price=self.description(address).price or 0.0,
                 )
+
+    def _resources(self, state: WorkerState, address: str) -> Mapping[str, float]:
+        """What Dask knows of, and the memory of accelerators."""
+        memory = self.description(address).device_memory
+        if not memory:
+            return state.resources
+        return {**state.resources, DEVICE_MEMORY: memory // MEBIBYTE}
 
     def _end(self, address: str) -> End:
         host = self._scheduler.workers[address].host

@@ -12,7 +12,7 @@ from distributed.core import Status
 from orchestrator_core.errors import InvalidCluster, InvalidInput
 from orchestrator_core.execute.dask import OrchestratorPlugin, client
 from orchestrator_core.execute.dask.graphs import announced
-from orchestrator_core.execute.directives import Slot
+from orchestrator_core.execute.directives import Hold, Slot
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import add, cluster_test, start, stop, until, wait_for
 
@@ -115,6 +115,36 @@ async def test_slots_of_keys_that_never_come_are_given_up(
     assert len(session.steering.follower) == 0
     await client.begin(c, "next", [("y", "y", "y")], {"y": Slot("no such worker", 0)})
     assert await c.submit(add, key="y") == 1, "Dask decides where no such worker runs"
+    await stop(s, plugin)
+
+
+@pytest.mark.parametrize("mode", ["director", "restrict"])
+@cluster_test()
+async def test_nothing_of_a_client_that_is_gone_is_kept(
+    c: Client, s: Scheduler, a: Worker, b: Worker, mode: str
+) -> None:
+    plugin = OrchestratorPlugin(mode=mode, advisor=FixedAdvisor())
+    session = await start(s, plugin)
+    await client.begin(c, "stays", [("other", "o", "k")], {"other": Slot(str(a.name), 0)})
+    tasks = [(key, key, "k") for key in ("runs", "waits", "held", "never sent")]
+    slots = {key: Slot(str(b.name), rank) for rank, (key, *_) in enumerate(tasks)}
+    holds = {"held": Hold(done=frozenset({"waits"}), patience=100.0)}
+    async with Client(s.address, asynchronous=True, set_as_default=False) as dies:
+        await client.begin(dies, "dies", tasks, slots, holds)
+        futures = [dies.submit(wait_for, "let go", key=key) for key, *_ in tasks[:3]]
+        await until(lambda: "held" in s.tasks and s.tasks["runs"].state == "processing")
+        # As when its process is killed: nobody says that the run has ended.
+        await dies.scheduler_comm.comm.close()
+        await until(lambda: dies.id not in s.clients)
+        assert [run.run_id for run in session.announcements.runs] == ["stays"]
+        assert set(session.steering.follower.slots) == {"other"}
+        assert not session.steering.follower.held
+        assert set(session.recorder.ledgers) == {"other"}
+        assert not {"runs", "waits", "held"} & s.tasks.keys()
+        del futures
+        await dies.close(timeout=0)
+    await Event("let go").set()
+    assert await c.submit(add, key="other") == 1
     await stop(s, plugin)
 
 

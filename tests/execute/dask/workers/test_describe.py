@@ -11,6 +11,7 @@ import pytest
 from distributed import Client, Scheduler, Worker
 from distributed.core import Status
 
+from orchestrator_core.costs.devices import DEVICE_MEMORY
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.workers import describe
 from orchestrator_core.execute.dask.workers.describe import Accelerator, Description
@@ -56,6 +57,32 @@ def test_a_worker_reads_its_environment_before_its_configuration(
 )
 def test_what_makes_no_sense_is_ignored(said: object, understood: Description) -> None:
     assert describe.understand(said) == understood
+
+
+def test_memory_of_devices_is_each_ones_times_their_number_or_jaxs_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    two = (Accelerator("a", 1000), Accelerator("b", 3000))
+    assert Description(accelerators=two).device_memory == 3000.0, "three quarters"
+    assert Description(accelerators=two, declared_device_memory=500.0).device_memory == 1000.0
+    assert Description(declared_device_memory=500.0).device_memory == 500.0
+    assert Description().device_memory == 0.0
+    with dask.config.set({"orchestrator.worker": {"device-memory": "2 GiB"}}):
+        assert describe.understand(declared()).declared_device_memory == 2**31
+        monkeypatch.setenv("ORCHESTRATOR_WORKER_DEVICE_MEMORY", "much")
+        assert describe.understand(declared()).declared_device_memory is None
+
+
+@cluster_test()
+async def test_memory_of_devices_is_a_resource_of_the_cluster(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    roster = Roster(s)
+    roster.describe(a.address, Description(declared_device_memory=3.5 * 2**20))
+    cluster = roster.cluster()
+    assert cluster is not None
+    offers = {worker.name: dict(worker.resources) for worker in cluster.workers}
+    assert offers == {str(a.name): {DEVICE_MEMORY: 3.0}, str(b.name): {}}
 
 
 def test_workers_need_not_have_this_project() -> None:

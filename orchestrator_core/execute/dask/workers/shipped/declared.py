@@ -6,15 +6,30 @@ from typing import Any
 
 
 def declared() -> dict[str, Any]:
-    """Kind, speed and price, where they are given; the environment comes first."""
+    """Kind, speed, price and bytes of memory of each of its accelerators, where they are given; the
+    environment comes first."""
     import os
 
     import dask.config
 
     configured = dask.config.get("orchestrator.worker", default=None) or {}
     said = {}
-    for key in ("kind", "speed", "price"):
-        value = os.environ.get(f"ORCHESTRATOR_WORKER_{key.upper()}") or configured.get(key)
+    for key in ("kind", "speed", "price", "device_memory"):
+        value = os.environ.get(f"ORCHESTRATOR_WORKER_{key.upper()}") or configured.get(
+            key.replace("_", "-")
+        )
         if value is not None:
             said[key] = value
+    if "device_memory" in said:
+        said["device_memory"] = _bytes(said["device_memory"])
     return said
+
+
+def _bytes(given: Any) -> int:
+    """Of a number or a text such as ``16 GiB``; 0, which is no answer, for what is neither."""
+    from dask.utils import parse_bytes
+
+    try:
+        return int(parse_bytes(given))
+    except ValueError:
+        return 0

@@ -1,0 +1,138 @@
+"""`orchestrator config`: each setting, its value here, and who says so."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator_core.cli.found import Json
+
+if TYPE_CHECKING:
+    from orchestrator_core.settings import Found, Source
+
+PREFECT = "orchestrator_prefect.variables"
+"""Home of what Prefect says; by name, because it stands above the command line."""
+
+WIDEST = 40
+"""Characters of a value, or of its origin, on one line."""
+
+
+def config(
+    show_origin: Annotated[
+        bool, typer.Option("--show-origin", help="Also show where each value is from.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the settings as they hold here, outside of any flow's code.
+
+    A setting is looked for in the code of a flow (task runner, then decorator), the environment
+    (ORCHESTRATOR_...), Dask's configuration, Prefect's variables (orchestrator_...) and
+    [tool.orchestrator] of pyproject.toml; the first that says something counts. Only
+    ORCHESTRATOR_MODE beats the code.
+    """
+    from orchestrator_core.cli.console import print_json, remark
+    from orchestrator_core.settings import SETTINGS, find
+
+    wrong: list[str] = []
+    sources = _sources()
+    found = [
+        find(setting, sources, lambda error: wrong.append(str(error)))
+        for setting in SETTINGS.values()
+    ]
+    if as_json:
+        print_json({"settings": [_plain(each) for each in found], "wrong": wrong})
+    else:
+        _print(found, show_origin)
+        for line in _remarks(sources, wrong):
+            remark(line)
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _remarks(sources: list[Source], wrong: list[str]) -> Iterator[str]:
+    from orchestrator_core.settings.pyproject import nearest
+
+    file = nearest()
+    if file is not None:
+        yield f"pyproject.toml is {file}"
+    if all(source.level != "Prefect" for source in sources):
+        yield "Prefect was not asked: no server is configured (PREFECT_API_URL)"
+    yield from (f"{line}; it is passed over" for line in wrong)
+
+
+def _sources() -> list[Source]:
+    from orchestrator_core.settings.dask_config import dask_config
+    from orchestrator_core.settings.environment import environment
+    from orchestrator_core.settings.pyproject import pyproject
+
+    prefect = _prefect()
+    asked = [] if prefect is None else [prefect]
+    return [environment(), dask_config(), *asked, pyproject()]
+
+
+def _prefect() -> Source | None:
+    try:
+        found: Source | None = importlib.import_module(PREFECT).for_command_line()
+    except ImportError:
+        return None
+    return found
+
+
+def _print(found: list[Found], show_origin: bool) -> None:
+    from rich.table import Table
+
+    from orchestrator_core.cli.console import results, toned
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("setting", no_wrap=True)
+    table.add_column("value", overflow="fold", max_width=WIDEST)
+    if show_origin:
+        table.add_column("from", overflow="fold", max_width=WIDEST)
+    table.add_column("meaning")
+    for each in found:
+        # What somebody has set stands out from the defaults.
+        style = "bold" if each.where else "dim"
+        origin = [_origin(each)] if show_origin else []
+        cells = [each.setting.name, _shown(each), *origin, each.setting.meaning]
+        table.add_row(*(toned(cell, style if i else "") for i, cell in enumerate(cells)))
+    results().print(table)
+
+
+def _origin(found: Found) -> str:
+    return f"Dask: {found.where}" if found.level == "Dask" else found.where or found.level
+
+
+def _plain(found: Found) -> dict[str, Any]:
+    value = _shown(found) if found.setting.is_secret else found.value
+    return {
+        "setting": found.setting.name,
+        "value": value,
+        "level": found.level,
+        "where": found.where,
+        "meaning": found.setting.meaning,
+    }
+
+
+def _shown(found: Found) -> str:
+    if found.setting.name == "store":
+        return _database(found.value)
+    if found.value is None:
+        return "–"
+    if isinstance(found.value, bool):
+        return str(found.value).lower()
+    return f"{found.value:g}" if isinstance(found.value, float) else str(found.value)
+
+
+def _database(location: str | None) -> str:
+    """The database as people may see it: without its password."""
+    from orchestrator_core.errors import StoreError
+    from orchestrator_core.store.location import masked, sqlite_path, to_url
+
+    try:
+        url = to_url(location)
+    except StoreError as error:
+        return f"cannot be read: {error}"
+    return str(sqlite_path(url) or masked(url))

@@ -1,0 +1,42 @@
+"""What Dask's configuration says under ``orchestrator``: in its files, by `dask.config.set`, or in
+variables such as ``DASK_ORCHESTRATOR__OBJECTIVE``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator_core.errors import InvalidInput
+from orchestrator_core.settings.setting import Setting
+from orchestrator_core.settings.source import Source, Stated
+
+
+def dask_config() -> Source:
+    """Dask's configuration as it is when it is asked.
+
+    Our defaults stand there too, so that people can see them: a value equal to the default says
+    nothing, and whoever comes later in the order is asked.
+    """
+    import dask.config
+
+    def look(setting: Setting) -> Stated | None:
+        key = f"orchestrator.{_key(setting)}"
+        value = dask.config.get(key, default=None)
+        if value is None or _is_default(setting, value):
+            return None
+        return Stated(value, key)
+
+    return Source("Dask", look)
+
+
+def _key(setting: Setting) -> str:
+    """``min-tasks``; what a worker says about itself stands in a section of its own."""
+    if setting.name.startswith("worker_"):
+        return setting.name.replace("_", ".", 1)
+    return setting.name.replace("_", "-")
+
+
+def _is_default(setting: Setting, value: Any) -> bool:
+    try:
+        return bool(setting.read(value) == setting.default)
+    except InvalidInput:
+        return False

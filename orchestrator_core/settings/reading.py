@@ -1,0 +1,117 @@
+"""How settings are read; what cannot be read is said in words that follow the value."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+
+from orchestrator_core.errors import InvalidInput
+from orchestrator_core.plan.objective import Objective
+from orchestrator_core.settings.quantities import parse_seconds
+
+MODES = ("auto", "director", "restrict", "observe", "off")
+
+YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+def mode(value: object) -> str:
+    """A mode; YAML and TOML users may mean ``off`` by False."""
+    found = "off" if value is False else value
+    if found not in MODES:
+        raise InvalidInput(f"is no mode; choose one of {', '.join(MODES)}")
+    return str(found)
+
+
+def text(value: object) -> str:
+    """Text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput("is no text")
+    return value.strip()
+
+
+def objective(value: object) -> str:
+    """Criteria, as text or as several names."""
+    try:
+        if isinstance(value, (Objective, str)):
+            return str(Objective.of(value))
+        if isinstance(value, (list, tuple)):
+            return str(Objective.of(tuple(map(str, value))))
+    except InvalidInput as error:
+        raise InvalidInput(f"is no objective: {error}") from None
+    raise InvalidInput('is no objective; expected criteria, such as "tardiness,makespan"')
+
+
+def seconds(value: object) -> float:
+    """Seconds > 0: a number, a `timedelta`, or text with a unit."""
+    expected = "is no time > 0, such as 90, 90s or 1.5min"
+    if isinstance(value, timedelta):
+        return _number(value.total_seconds(), expected)
+    if isinstance(value, str):
+        try:
+            return _number(parse_seconds(value), expected)
+        except InvalidInput:
+            raise InvalidInput(expected) from None
+    return _number(value, expected)
+
+
+def positive(value: object) -> float:
+    """A number > 0."""
+    return _number(_figure(value), "is no number > 0")
+
+
+def price(value: object) -> float:
+    """A number >= 0."""
+    return _number(_figure(value), "is no number >= 0", least=0.0)
+
+
+def fraction(value: object) -> float:
+    """A part in [0, 1)."""
+    expected = "is no part >= 0 and < 1"
+    found = _number(_figure(value), expected, least=0.0)
+    if found >= 1:
+        raise InvalidInput(expected)
+    return found
+
+
+def count(value: object) -> int:
+    """A whole number >= 1."""
+    found = _number(_figure(value), "is no whole number >= 1", least=1.0)
+    if found != int(found):
+        raise InvalidInput("is no whole number >= 1")
+    return int(found)
+
+
+def yes_or_no(value: object) -> bool:
+    """A decision."""
+    if isinstance(value, bool):
+        return value
+    said = str(value).strip().lower()
+    if said not in (*YES, *NO):
+        raise InvalidInput("is neither true nor false")
+    return said in YES
+
+
+def patience(value: object) -> float:
+    """Seconds >= 0."""
+    if value in (0, "0", "0s"):
+        return 0.0
+    return seconds(value)
+
+
+def _figure(value: object) -> object:
+    """What stands in an environment variable is text."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _number(value: object, expected: str, least: float | None = None) -> float:
+    # True is a number to Python, and never meant as one.
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidInput(expected)
+    if not math.isfinite(value) or (value <= 0 if least is None else value < least):
+        raise InvalidInput(expected)
+    return float(value)

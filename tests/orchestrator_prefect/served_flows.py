@@ -1,0 +1,56 @@
+"""Flows that a process of its own serves as deployments; their tasks run where workers are."""
+
+from __future__ import annotations
+
+import os
+
+from prefect import Flow, flow, get_run_logger, serve, task
+from prefect.deployments.runner import EntrypointType
+from prefect.flow_runs import suspend_flow_run
+from prefect_dask import DaskTaskRunner
+
+from orchestrator_prefect import optimized_flow
+from tests.orchestrator_prefect.parity import gate, notes
+
+ADDRESS = os.environ.get("SERVED_ON")
+STORE = os.environ.get("SERVED_STORE")
+
+
+@task(persist_result=True)
+def served_add(x: int) -> int:
+    notes.note(f"add {x}")
+    return x + 1
+
+
+@task
+def served_wait() -> None:
+    notes.note("waits")
+    gate.wait(60.0)
+
+
+def body(what: str) -> int:
+    get_run_logger().info("does %s", what)
+    values = [each.result() for each in [served_add.submit(i) for i in range(3)]]
+    if what == "suspend":
+        suspend_flow_run(key="once")
+    if what == "wait":
+        served_wait.submit().wait()
+    if what == "fail":
+        raise ValueError("as I was told")
+    return served_add.submit(sum(values)).result()
+
+
+@flow(task_runner=DaskTaskRunner(address=ADDRESS), name="served-theirs")
+def theirs(what: str) -> int:
+    return body(what)
+
+
+@optimized_flow(address=ADDRESS, store=STORE, name="served-ours")
+def ours(what: str) -> int:
+    return body(what)
+
+
+def main() -> None:
+    kind = EntrypointType.MODULE_PATH
+    made = [Flow.to_deployment(each, "served", entrypoint_type=kind) for each in (theirs, ours)]
+    serve(*made)
