@@ -9,6 +9,7 @@ matrices.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -97,7 +98,7 @@ def _exponential(node: Node, arrays: list[Any]) -> Any:
     array = wide(arrays[0])
     if array.dtype != np.float32:
         return _elementwise(node, arrays)
-    return jnp.exp2(array * np.float32(np.log2(np.e)))
+    return jnp.exp2(array * np.float32(math.log2(math.e)))
 
 
 def _converted(node: Node, arrays: list[Any]) -> Any:

@@ -87,6 +87,16 @@ def mamba_in_parallel(length: int, d: int, n: int) -> Made:
     return run, mamba_arguments(length, d, n)
 
 
+def mamba_in_parallel_trained(length: int, d: int, n: int) -> Made:
+    """The same with gradients."""
+    run, arguments = mamba_in_parallel(length, d, n)
+
+    def loss(*arrays: Array) -> Array:
+        return jnp.sum(run(*arrays) ** 2)
+
+    return jax.value_and_grad(loss, argnums=(0, 1, 2, 3, 4)), arguments
+
+
 RECURRENCES = (
     Case("minGRU, T = 2048, d = 256", lambda: min_gru(2048, 256), 3.0),
     Case("LRU, T = 4096, d = 128, n = 128", lambda: lru(4096, 128, 128), 3.0),
@@ -101,5 +111,17 @@ RECURRENCES = (
         "Mamba by associative_scan, T = 2048, 128 x 16",
         lambda: mamba_in_parallel(2048, 128, 16),
         8.0,
+    ),
+    Case(
+        "the same with gradients, T = 2048, 64 x 16, for memory",
+        lambda: mamba_in_parallel_trained(2048, 64, 16),
+        1.0,
+        20.0,
+        "memory",
+    ),
+    Case(
+        "the same with gradients, T = 2048, 64 x 16, for time",
+        lambda: mamba_in_parallel_trained(2048, 64, 16),
+        1.0,
     ),
 )

@@ -222,9 +222,11 @@ async def test_why_tells_the_plan_and_the_chain(
     answer = why(told, "last")
     assert json.loads(json.dumps(answer)) == answer
     assert (answer["key"], answer["state"], answer["stage"]) == ("last", "waiting", "planned")
-    assert answer["planned"] == {
+    planned = dict(answer["planned"])
+    # The last of all nine, or of the six that were left if the plan was mended meanwhile.
+    assert planned.pop("rank") in (8, 5)
+    assert planned == {
         "worker": plan["last"].worker,
-        "rank": 8,
         "start": plan["last"].start,
         "end": plan["last"].end,
     }
