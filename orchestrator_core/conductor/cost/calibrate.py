@@ -4,9 +4,10 @@ Each figure is the best of several runs: what the device can do, not what it did
 it. Timings of small programs tell what it costs to start a kernel and a step of a loop.
 
 `calibrate` takes a few seconds, when it is called. `ready` is called before anything is planned:
-where a device's figures are nobody's but assumed, it measures the few that choices hang on, in
-about half a second, once for each machine; ``ORCHESTRATOR_CALIBRATE=off`` keeps it from that. What
-it finds while others use the machine is not kept.
+with ``ORCHESTRATOR_CALIBRATE=on``, where a device's figures are nobody's but assumed, it measures
+the few that choices hang on, once for each machine. It does not do so unasked: measured ceilings
+alone made worse choices than the assumed figures (docs/measurements.md). What it finds while others
+use the machine is not kept; with ``off`` nothing of what was measured is used.
 """
 
 from __future__ import annotations
@@ -71,9 +72,10 @@ def _measured(device: Any) -> Device:
 
 
 def ready() -> Device:
-    """The device that programs are priced for, measured in a hurry if nobody ever has."""
+    """The device that programs are priced for; if that is wanted, measured in a hurry if nobody
+    ever has."""
     device = current_device.this_device()
-    is_asked = not (current_device.is_given() or current_device.is_off())
+    is_asked = current_device.is_on() and not current_device.is_given()
     if device.origin != "assumed" or not is_asked or _is_tried(device.kind):
         return device
     with contextlib.suppress(Exception), ThreadPoolExecutor(1) as thread:

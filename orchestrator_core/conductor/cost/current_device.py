@@ -43,6 +43,11 @@ def is_off() -> bool:
     return os.environ.get("ORCHESTRATOR_CALIBRATE") == "off"
 
 
+def is_on() -> bool:
+    """Is a device to be measured before it is first used?"""
+    return os.environ.get("ORCHESTRATOR_CALIBRATE") == "on"
+
+
 def is_given() -> bool:
     """Is it one that `on_device` has given?"""
     return _given.get() is not None

@@ -91,12 +91,13 @@ def test_a_device_is_measured_once_and_kept(cache: Path, monkeypatch: pytest.Mon
     assert calibrate.calibrate() == found[0]
 
 
-def test_what_is_only_assumed_is_measured_before_the_first_plan(
+def test_what_is_only_assumed_is_measured_before_the_first_plan_if_asked(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibrate, "QUICK_RUN_S", 0.0)
     monkeypatch.setattr(calibrate, "STEADY", 1e9)
-    assert this_device().origin == "assumed"
+    assert calibrate.ready().origin == "assumed", "nobody asked for it"
+    monkeypatch.setenv("ORCHESTRATOR_CALIBRATE", "on")
     assert calibrate.ready().origin == "measured"
     assert list(cache.rglob("*.json"))
     monkeypatch.setattr(calibrate, "_in_a_hurry", lambda _: pytest.fail("measured again"))
@@ -106,6 +107,7 @@ def test_what_is_only_assumed_is_measured_before_the_first_plan(
 def test_a_busy_machine_is_asked_once_and_nothing_of_it_is_kept(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ORCHESTRATOR_CALIBRATE", "on")
     asked: list[Device] = []
     monkeypatch.setattr(calibrate, "_in_a_hurry", asked.append)
     assert calibrate.ready().origin == "assumed"
