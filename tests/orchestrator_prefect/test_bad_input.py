@@ -20,6 +20,7 @@ from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
 from orchestrator_prefect.link import DaskLink
 
 from .conftest import Advisor
+from .listening import listening
 
 
 @task
@@ -49,22 +50,13 @@ def warned() -> Iterator[list[str]]:
     said: dict[int, logging.LogRecord] = {}
     messages: list[str] = []
 
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if id(record) not in said and not record.name.startswith("distributed"):
-                said[id(record)] = record
-                messages.append(record.getMessage())
+    def note(record: logging.LogRecord) -> None:
+        if id(record) not in said and not record.name.startswith("distributed"):
+            said[id(record)] = record
+            messages.append(record.getMessage())
 
-    loggers = [logging.getLogger(name) for name in LOGGERS]
-    levels = [logger.level for logger in loggers]
-    listener = Listener(logging.WARNING)
-    for logger in loggers:
-        logger.addHandler(listener)
-        logger.setLevel(logging.WARNING)
-    yield messages
-    for logger, level in zip(loggers, levels, strict=True):
-        logger.removeHandler(listener)
-        logger.setLevel(level)
+    with listening(LOGGERS, note, logging.WARNING):
+        yield messages
 
 
 # arguments that cannot travel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator
 from random import Random
@@ -19,6 +18,7 @@ from orchestrator_prefect import OptimizedTaskRunner
 from orchestrator_prefect.link import DaskLink
 
 from .earlier import Knowing, in_turns
+from .listening import listening
 
 
 @task
@@ -72,19 +72,10 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def said() -> Iterator[list[str]]:
-    records: list[str] = []
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            records.append(record.getMessage())
-
-    logger, listener = logging.getLogger("prefect.flow_runs"), Listener()
-    level = logger.level
-    logger.addHandler(listener)
-    logger.setLevel(logging.INFO)
-    yield records
-    logger.removeHandler(listener)
-    logger.setLevel(level)
+    """What the flow runs' logger says, from INFO on."""
+    lines: list[str] = []
+    with listening(["prefect.flow_runs"], lambda record: lines.append(record.getMessage())):
+        yield lines
 
 
 def run(cluster: Any, knowing: Knowing, body: Any = staged, *args: int, **options: Any) -> Any:

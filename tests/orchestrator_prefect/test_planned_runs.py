@@ -23,6 +23,7 @@ from orchestrator_prefect.futures import PlannedFuture
 from orchestrator_prefect.link import DaskLink
 
 from .conftest import Advisor
+from .listening import listening
 
 
 @task
@@ -63,18 +64,8 @@ def run_with(
 def said() -> Iterator[list[logging.LogRecord]]:
     """What the flow runs' logger says, from INFO on."""
     records: list[logging.LogRecord] = []
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            records.append(record)
-
-    logger, listener = logging.getLogger("prefect.flow_runs"), Listener()
-    level = logger.level
-    logger.addHandler(listener)
-    logger.setLevel(logging.INFO)
-    yield records
-    logger.removeHandler(listener)
-    logger.setLevel(level)
+    with listening(["prefect.flow_runs"], records.append):
+        yield records
 
 
 def warnings_in(said: list[logging.LogRecord]) -> list[str]:

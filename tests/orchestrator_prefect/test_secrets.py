@@ -25,6 +25,7 @@ from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
 
 from .conftest import Advisor
+from .listening import listening
 
 ROOT = Path(__file__).parents[2]
 
@@ -109,24 +110,15 @@ def body_with(found: list[str]) -> Any:
 def ours() -> Iterator[list[str]]:
     """All that code of this project logs, at whatever level."""
     lines: list[str] = []
+    form = logging.Formatter()
 
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.pathname.startswith(OURS):
-                lines.append(self.format(record))
+    def note(record: logging.LogRecord) -> None:
+        if record.pathname.startswith(OURS):
+            lines.append(form.format(record))
 
-    listener = Listener()
     names = ("orchestrator", "orchestrator_core", "orchestrator_prefect", "prefect")
-    levels = {name: logging.getLogger(name).level for name in (*names, "prefect.flow_runs")}
-    for name in levels:
-        logging.getLogger(name).setLevel(logging.DEBUG)
-    for name in names:
-        logging.getLogger(name).addHandler(listener)
-    logging.getLogger("prefect.flow_runs").addHandler(listener)
-    yield lines
-    for name, level in levels.items():
-        logging.getLogger(name).setLevel(level)
-        logging.getLogger(name).removeHandler(listener)
+    with listening((*names, "prefect.flow_runs"), note, logging.DEBUG):
+        yield lines
 
 
 def everything_in(path: Path) -> Iterator[bytes]:

@@ -6,8 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import isasyncgen, iscoroutine, isgenerator
 from pathlib import Path
@@ -23,6 +22,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import State, TaskRun
 
+from ..listening import listening
 from . import notes
 
 SETTLED_SECONDS = 20.0
@@ -49,7 +49,13 @@ class Run:
 
 def run(made: Callable[..., Any], *arguments: Any, raises: bool = False) -> Run:
     """Call a flow; of generators, take all that they give."""
-    with _listening() as logs:
+    logs: list[logging.LogRecord] = []
+
+    def note(record: logging.LogRecord) -> None:
+        if Path(record.pathname).parent.name != "orchestrator_prefect":
+            logs.append(record)
+
+    with listening(["prefect.flow_runs", "prefect.task_runs"], note):
         try:
             state = _finished(made(*arguments) if raises else made(*arguments, return_state=True))
             value = _plain(state)
@@ -79,27 +85,6 @@ def picture(found: Run) -> dict[str, Any]:
             "artifacts": _artifacts(client, [each.id for each in family]),
             "logs": sorted(map(_line(names), logs)),
         }
-
-
-@contextmanager
-def _listening() -> Iterator[list[logging.LogRecord]]:
-    records: list[logging.LogRecord] = []
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if Path(record.pathname).parent.name != "orchestrator_prefect":
-                records.append(record)
-
-    listener = Listener()
-    loggers = [logging.getLogger(f"prefect.{name}") for name in ("flow_runs", "task_runs")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.addHandler(listener)
-        logger.setLevel(logging.INFO)
-    yield records
-    for logger, level in zip(loggers, levels, strict=True):
-        logger.removeHandler(listener)
-        logger.setLevel(level)
 
 
 def _finished(given: Any) -> Any:
