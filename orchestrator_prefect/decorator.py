@@ -12,7 +12,7 @@ from prefect.logging import get_logger
 from prefect.task_runners import TaskRunner
 from prefect_dask import DaskTaskRunner
 
-from orchestrator_prefect.options import Mode, Options, remember
+from orchestrator_prefect.settings.options import Mode, Options, remember
 from orchestrator_prefect.task_runner import OptimizedTaskRunner
 
 P = ParamSpec("P")

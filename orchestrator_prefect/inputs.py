@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.utilities.collections import visit_collection
 from prefect_dask.task_runners import PrefectDaskFuture
 
-from orchestrator_prefect.futures import PlannedFuture
+from orchestrator_prefect.sending.futures import PlannedFuture
 from orchestrator_prefect.session import FlowSession
 
 

@@ -17,24 +17,24 @@ from orchestrator_core.clean_text import clean
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
-from orchestrator_prefect import artifacts
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
-from orchestrator_prefect.announcement import announce
-from orchestrator_prefect.epoch import Batch, EpochBuffer, Submission
-from orchestrator_prefect.flow_graph import (
+from orchestrator_prefect.ahead.announcement import announce
+from orchestrator_prefect.ahead.outlook import Outlook, Step
+from orchestrator_prefect.resume.stored import Stored
+from orchestrator_prefect.runs import artifacts
+from orchestrator_prefect.runs.flow_run import FlowRunInfo
+from orchestrator_prefect.runs.promise import Epoch, in_run
+from orchestrator_prefect.runs.run_record import run_record
+from orchestrator_prefect.sending.epoch import Batch, EpochBuffer, Submission
+from orchestrator_prefect.sending.flow_graph import (
     Occurrences,
     flow_graph,
     kind_of,
     note_starts,
 )
-from orchestrator_prefect.flow_run import FlowRunInfo
-from orchestrator_prefect.link import Link
-from orchestrator_prefect.outlook import Outlook, Step
-from orchestrator_prefect.promise import Epoch, in_run
-from orchestrator_prefect.run_keys import RunKeys
-from orchestrator_prefect.run_record import run_record
-from orchestrator_prefect.stored import Stored
-from orchestrator_prefect.waits import Waits
+from orchestrator_prefect.sending.link import Link
+from orchestrator_prefect.sending.run_keys import RunKeys
+from orchestrator_prefect.sending.waits import Waits
 
 if TYPE_CHECKING:
     from orchestrator_core.execute.dask.graphs.hints import Hint

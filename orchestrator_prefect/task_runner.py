@@ -23,20 +23,20 @@ from prefect_dask.task_runners import PrefectDaskFuture
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask.graphs.hints import Hint
 from orchestrator_prefect.advisor import AdvisorOnCall
-from orchestrator_prefect.aims import AimingAdvisor, Aims
-from orchestrator_prefect.context import SerializedOnce
-from orchestrator_prefect.demands import Demands
-from orchestrator_prefect.flow_advisor import flow_advisor
-from orchestrator_prefect.flow_run import FlowRunInfo
-from orchestrator_prefect.flow_settings import FlowSettings, switched_off
-from orchestrator_prefect.futures import PlannedFuture
 from orchestrator_prefect.inputs import Inputs
 from orchestrator_prefect.jax_tasks.recognised import recognised, teach_prefect
-from orchestrator_prefect.link import DaskLink
-from orchestrator_prefect.options import Mode, Options, decorated
+from orchestrator_prefect.runs.flow_run import FlowRunInfo
+from orchestrator_prefect.sending.context import SerializedOnce
+from orchestrator_prefect.sending.futures import PlannedFuture
+from orchestrator_prefect.sending.link import DaskLink
 from orchestrator_prefect.session import FlowSession
-from orchestrator_prefect.supply import Supply
-from orchestrator_prefect.variables import Variables
+from orchestrator_prefect.settings.aims import AimingAdvisor, Aims
+from orchestrator_prefect.settings.demands import Demands
+from orchestrator_prefect.settings.flow_advisor import flow_advisor
+from orchestrator_prefect.settings.flow_settings import FlowSettings, switched_off
+from orchestrator_prefect.settings.options import Mode, Options, decorated
+from orchestrator_prefect.settings.supply import Supply
+from orchestrator_prefect.settings.variables import Variables
 
 teach_prefect()
 

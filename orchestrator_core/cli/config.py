@@ -13,7 +13,7 @@ from orchestrator_core.cli.found import Json
 if TYPE_CHECKING:
     from orchestrator_core.settings import Found, Source
 
-PREFECT = "orchestrator_prefect.variables"
+PREFECT = "orchestrator_prefect.settings.variables"
 """Home of what Prefect says; by name, because it stands above the command line."""
 
 WIDEST = 40

@@ -15,10 +15,10 @@ from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.schedule import Assignment, Schedule
-from orchestrator_prefect.epoch import Submission
-from orchestrator_prefect.flow_graph import flow_graph
-from orchestrator_prefect.waited_for import bursts
-from orchestrator_prefect.waits import Waits
+from orchestrator_prefect.sending.epoch import Submission
+from orchestrator_prefect.sending.flow_graph import flow_graph
+from orchestrator_prefect.sending.waited_for import bursts
+from orchestrator_prefect.sending.waits import Waits
 
 Seconds = Mapping[tuple[str, str], float]
 

@@ -19,8 +19,8 @@ from orchestrator_core.execute.directives import Hold, Slot
 from orchestrator_core.execute.record import RunRecord, TaskRecord
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_prefect.advisor import AdvisorOnCall
-from orchestrator_prefect.epoch import Submission
-from orchestrator_prefect.flow_run import FlowRunInfo
+from orchestrator_prefect.runs.flow_run import FlowRunInfo
+from orchestrator_prefect.sending.epoch import Submission
 from orchestrator_prefect.session import FlowSession
 
 from .earlier import Knowing, in_turns

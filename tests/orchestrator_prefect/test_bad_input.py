@@ -17,7 +17,7 @@ from prefect_dask import DaskTaskRunner
 from orchestrator_core.orchestrate import Orchestrator
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
-from orchestrator_prefect.link import DaskLink
+from orchestrator_prefect.sending.link import DaskLink
 
 from .conftest import Advisor
 from .listening import listening

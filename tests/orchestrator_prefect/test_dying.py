@@ -13,7 +13,7 @@ from prefect.client.orchestration import get_client
 from prefect.flow_engine import run_flow
 from prefect.states import AwaitingRetry
 
-from orchestrator_prefect.stored import STORED
+from orchestrator_prefect.resume.stored import STORED
 
 from .conftest import Advisor
 from .dying_flow import FIRST, SECOND, THREADS, made

@@ -15,7 +15,7 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_prefect import OptimizedTaskRunner
-from orchestrator_prefect.link import DaskLink
+from orchestrator_prefect.sending.link import DaskLink
 
 from .earlier import Knowing, in_turns
 from .listening import listening

@@ -12,7 +12,7 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_prefect import OptimizedTaskRunner
-from orchestrator_prefect.artifacts import outcome_line
+from orchestrator_prefect.runs.artifacts import outcome_line
 
 from .conftest import Advisor
 

@@ -16,8 +16,13 @@ from orchestrator_core.clean_text import clean
 from orchestrator_core.report import render
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_prefect import OptimizedTaskRunner
-from orchestrator_prefect.artifacts import escaped, outcome_line, outcome_markdown, plan_markdown
-from orchestrator_prefect.flow_graph import Occurrences
+from orchestrator_prefect.runs.artifacts import (
+    escaped,
+    outcome_line,
+    outcome_markdown,
+    plan_markdown,
+)
+from orchestrator_prefect.sending.flow_graph import Occurrences
 from tests.payloads import (
     HTML,
     MARKDOWN,

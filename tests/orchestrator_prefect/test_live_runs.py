@@ -16,8 +16,8 @@ from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.repair import replan
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from orchestrator_prefect import OptimizedTaskRunner
-from orchestrator_prefect.epoch import Submission
-from orchestrator_prefect.flow_graph import holds
+from orchestrator_prefect.sending.epoch import Submission
+from orchestrator_prefect.sending.flow_graph import holds
 
 from . import meeting
 from .conftest import Advisor

@@ -18,9 +18,9 @@ from prefect_dask.task_runners import PrefectDaskFuture
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
-from orchestrator_prefect.artifacts import seconds
-from orchestrator_prefect.futures import PlannedFuture
-from orchestrator_prefect.link import DaskLink
+from orchestrator_prefect.runs.artifacts import seconds
+from orchestrator_prefect.sending.futures import PlannedFuture
+from orchestrator_prefect.sending.link import DaskLink
 
 from .conftest import Advisor
 from .listening import listening
@@ -341,7 +341,7 @@ def test_a_broken_server_costs_the_artifact_only(
     def broken(*arguments: Any) -> None:
         raise OSError("no server")
 
-    monkeypatch.setattr("orchestrator_prefect.artifacts.publish", broken)
+    monkeypatch.setattr("orchestrator_prefect.runs.artifacts.publish", broken)
     runs = run_with(cluster, advisor, times=2, report=True)
     assert len(runs) == 2
     assert len(warnings_in(said)) == 2, "one for each run"

@@ -23,7 +23,7 @@ from orchestrator_core.costs.model import GraphCosts
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
-from orchestrator_prefect.stored import STORED
+from orchestrator_prefect.resume.stored import STORED
 
 from .conftest import Advisor
 from .parity import notes

@@ -22,10 +22,10 @@ from prefect.tasks import Task
 from orchestrator_core.conductor import conduct
 from orchestrator_core.errors import InvalidGoal
 from orchestrator_prefect import jax_task
-from orchestrator_prefect.flow_graph import kind_of
 from orchestrator_prefect.jax_tasks import process, running
 from orchestrator_prefect.jax_tasks.function import JaxFunction
 from orchestrator_prefect.jax_tasks.recognised import recognised
+from orchestrator_prefect.sending.flow_graph import kind_of
 
 X = np.arange(4, dtype=np.float32)
 

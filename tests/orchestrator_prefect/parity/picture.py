@@ -22,12 +22,15 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import State, TaskRun
 
+import orchestrator_prefect
+
 from ..listening import listening
 from . import notes
 
 SETTLED_SECONDS = 20.0
 """How long the server may take to hear of all task runs."""
 
+PACKAGE = Path(orchestrator_prefect.__file__).parent
 OURS = "orchestrator-"
 NO_NAMES: Mapping[str, str] = {}
 
@@ -52,7 +55,7 @@ def run(made: Callable[..., Any], *arguments: Any, raises: bool = False) -> Run:
     logs: list[logging.LogRecord] = []
 
     def note(record: logging.LogRecord) -> None:
-        if Path(record.pathname).parent.name != "orchestrator_prefect":
+        if not Path(record.pathname).is_relative_to(PACKAGE):
             logs.append(record)
 
     with listening(["prefect.flow_runs", "prefect.task_runs"], note):

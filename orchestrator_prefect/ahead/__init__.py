@@ -1,0 +1,1 @@
+"""Ahead: what a flow will submit, by what its earlier runs submitted."""

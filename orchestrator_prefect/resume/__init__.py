@@ -1,0 +1,1 @@
+"""Resume: what earlier tries of a flow run have stored is not done again."""

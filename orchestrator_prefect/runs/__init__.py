@@ -1,0 +1,1 @@
+"""Runs: what is promised of a flow run, and the record of what came of it."""

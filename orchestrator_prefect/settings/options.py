@@ -1,0 +1,71 @@
+"""Options: what is said in the code about how a flow is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from orchestrator_core.settings import SETTINGS, Level, Source, checked
+from orchestrator_core.settings.source import mapping
+from orchestrator_prefect.settings.estimates import Estimate, read_estimates
+
+Mode = Literal["auto", "director", "restrict", "observe", "off"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of the decorator or of a task runner; None for what is not said there.
+
+    Attributes:
+        store, mode, objective, deadline, max_price, report: see `orchestrator_core.settings`.
+        estimates: what is believed of tasks that never ran; see `estimates`.
+
+    Raises:
+        InvalidInput: naming the argument that makes no sense, and what is possible.
+    """
+
+    store: str | None = field(default=None, repr=False)  # It may hold a password.
+    mode: Mode | None = None
+    objective: str | tuple[str, ...] | None = None
+    deadline: float | str | timedelta | None = None
+    max_price: float | None = None
+    report: bool | None = None
+    estimates: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self._said().items():
+            checked(SETTINGS[name], value, name)
+        self.beliefs()
+
+    def source(self, level: Level, where: str) -> Source:
+        """What is said here, for `settings.find`."""
+        return mapping(level, self._said(), where)
+
+    def beliefs(self) -> dict[str, Estimate]:
+        """The estimates, by name of the task."""
+        return {} if self.estimates is None else read_estimates(self.estimates)
+
+    def _said(self) -> dict[str, Any]:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        del values["estimates"]
+        return {name: value for name, value in values.items() if value is not None}
+
+
+_decorated: WeakKeyDictionary[Callable[..., Any], Options] = WeakKeyDictionary()
+"""What `@optimized_flow` was told, by the function that it was put on."""
+
+
+def remember(function: Callable[..., Any], options: Options) -> None:
+    """The decorator of this function was told that; it holds under other task runners, too."""
+    _decorated[function] = options
+
+
+def decorated(function: object) -> Options:
+    """What the decorator of this function was told; nothing for a plain flow."""
+    try:
+        return _decorated.get(function, Options())  # type: ignore[call-overload,no-any-return]
+    except TypeError:  # a callable that takes no weak references
+        return Options()

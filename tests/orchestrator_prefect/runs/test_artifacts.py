@@ -1,0 +1,119 @@
+"""What people read: the plan before, the outcome after."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
+from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.schedule import Assignment, Schedule
+from orchestrator_prefect.runs.artifacts import (
+    escaped,
+    outcome_line,
+    outcome_markdown,
+    plan_markdown,
+    seconds,
+)
+
+PLAN = PlanRecord(
+    schedule=Schedule(
+        [
+            Assignment("load-0", "small|1", 0.0, 2.0),
+            Assignment("train-0", "big", 2.0, 10.0),
+            Assignment("test-0", "big", 10.0, 11.0),
+        ]
+    ),
+    predicted=11.0,
+    lower_bound=10.0,
+    bound_method="critical path",
+    planner="cpsat",
+    cache="hit",
+    adopted=True,
+    reason="saves 4 s",
+    default_predicted=15.0,
+    planning_seconds=0.05,
+)
+
+
+def run(plan: PlanRecord | None = PLAN) -> RunRecord:
+    builder = TaskGraph.build()
+    for name in ("load-0", "train-0", "test-0"):
+        builder.task(name)
+    return RunRecord(
+        run_id="0" * 32,
+        flow="<b>train</b>",
+        started_at=0.0,
+        seconds=14.0,
+        mode="planned",
+        reason="first run: observed",
+        graph=builder.done(),
+        cluster=Cluster([Worker("small|1"), Worker("big")]),
+        graph_signature="",
+        cluster_signature="",
+        plan=plan,
+        tasks=(
+            TaskRecord("load-0", "load", "small|1", "k", 0.0, 2.1),
+            TaskRecord("train-0", "train", "big", "k", 2.1, 13.1),
+            TaskRecord("test-0", "test", "big", "k", 13.1, 14.0),
+        ),
+    )
+
+
+def test_the_plan_says_when_it_ends_how_good_that_is_and_who_does_what() -> None:
+    text = plan_markdown("train", PLAN)
+    for line in (
+        "# Plan of train",
+        "Followed: saves 4 s.",
+        "| forecast | 11 s |",
+        "| forecast without a plan | 15 s |",
+        "| proven bound | 10 s (critical path) |",
+        "| gap | 10.0 % |",
+        "| stored schedule | hit |",
+        "| big | 2 | 9 s | 2 s | 11 s |",
+        r"| small\|1 | 1 | 2 s | 0 s | 2 s |",
+    ):
+        assert line in text.splitlines(), line
+
+
+def test_a_plan_without_a_proof_says_so() -> None:
+    text = plan_markdown("train", replace(PLAN, lower_bound=0.0, adopted=False))
+    assert "| gap | not known |" in text
+    assert "Not followed: saves 4 s." in text
+
+
+def test_the_outcome_shows_what_went_otherwise() -> None:
+    text = outcome_markdown(run())
+    assert "# Outcome of &lt;b&gt;train&lt;/b&gt;" in text
+    assert (
+        "3 tasks on 2 workers in 14 s; forecast 11 s, proven bound 10 s at the durations expected."
+        in text
+    )
+    surprises = text.split("Furthest from the plan:")[1].strip().splitlines()[2:]
+    assert surprises[0] == "| train-0 | big | big | 8 s | 11 s |"
+
+
+def test_the_outcome_of_a_run_without_a_plan() -> None:
+    assert outcome_line(run(None)) == "3 tasks on 2 workers in 14 s; first run: observed"
+    assert "Furthest" not in outcome_markdown(run(None))
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("a|b", r"a\|b"),
+        ("<script>", "&lt;script&gt;"),
+        ("two\nlines", "two lines"),
+        ("[x](y) `z` *w* _v_ #u", r"\[x\](y) \`z\` \*w\* \_v\_ \#u"),
+        ("a & b", "a &amp; b"),
+    ],
+)
+def test_names_cannot_become_markup(text: str, safe: str) -> None:
+    assert escaped(text) == safe
+
+
+@pytest.mark.parametrize(("amount", "text"), [(0.0123456, "0.0123 s"), (12345.6, "12346 s")])
+def test_durations_have_three_digits(amount: float, text: str) -> None:
+    assert seconds(amount) == text
