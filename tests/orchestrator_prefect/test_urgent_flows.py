@@ -80,15 +80,16 @@ def test_the_urgent_flow_goes_first_and_the_other_goes_on(cluster: Any, priority
         runner = OptimizedTaskRunner(cluster=cluster, advisor=advisors[body.__name__], report=False)
         return optimized_flow(task_runner=runner)(body)
 
-    def processing() -> int:
-        tasks = list(cluster.scheduler.tasks.items())
-        return sum("has_its_turn" in str(k) and t.state == "processing" for k, t in tasks)
+    def at_workers() -> int:
+        """What workers have heard of; what the scheduler has sent may still be on its way."""
+        tasks = [key for each in cluster.workers.values() for key in list(each.state.tasks)]
+        return sum("has_its_turn" in str(key) for key in tasks)
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(made(long))
-        until(lambda: len(turns.starts()) == SLOTS and processing() == LONG, "all workers are busy")
+        until(lambda: len(turns.starts()) == SLOTS and at_workers() == LONG, "all workers are busy")
         second = pool.submit(made(short), priority)
-        until(lambda: processing() == LONG + SHORT, "the second flow is there")
+        until(lambda: at_workers() == LONG + SHORT, "the second flow is there")
         # What runs goes on to its end; then come as many as there are free threads.
         turns.allow(SLOTS)
         until(lambda: len(turns.starts()) == SLOTS + SHORT, "the next ones begin")

@@ -15,6 +15,12 @@ from orchestrator_core.execute.dask.session import Session
 
 TWO_WORKERS = [("127.0.0.1", 1), ("127.0.0.1", 1)]
 
+NO_MEMORY: dict[str, Any] = {
+    "worker_kwargs": {"memory_limit": 0, "validate": True},
+    "scheduler_kwargs": {"validate": True},
+}
+"""For `cluster_test`: workers that never look at their memory."""
+
 cluster_test: Callable[..., Callable[..., Any]] = partial(
     gen_cluster,
     client=True,

@@ -18,25 +18,10 @@ from orchestrator_core.execute.directives import Hold, Slot
 from orchestrator_core.execute.live import LivePlan
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
-from orchestrator_core.plan.engine.retime import retime
 from orchestrator_core.plan.objective import Objective
-from orchestrator_core.plan.repair import replan
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.execute.dask.advisors import FixedAdvisor, plugin_of
-from tests.execute.dask.cluster import add, cluster_test, start, stop, until, wait_for
-
-NO_MEMORY: dict[str, Any] = {
-    "worker_kwargs": {"memory_limit": 0, "validate": True},
-    "scheduler_kwargs": {"validate": True},
-}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def loaded() -> None:
-    """Compiled code is there before the event loop has to wait for it."""
-    instance = Instance.from_arrays(np.ones((2, 2)), [(0, 1, 1.0)])
-    schedule = retime(instance, Schedule([Assignment(f"t{i}", "w0", i, i + 1.0) for i in (0, 1)]))
-    replan(instance, schedule, 0.5)
+from tests.execute.dask.cluster import NO_MEMORY, add, cluster_test, start, stop, until, wait_for
 
 
 def planned(

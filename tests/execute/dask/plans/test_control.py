@@ -4,34 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from distributed import Client, Event, Scheduler, Worker
 from distributed.core import Status
 
-from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
-from orchestrator_core.plan.engine.retime import retime
-from orchestrator_core.plan.repair import replan
-from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.execute.dask.advisors import PricedAdvisor, all_on_first, plugin_of
-from tests.execute.dask.cluster import add, cluster_test, start, stop, until, wait_for
-
-NO_MEMORY: dict[str, Any] = {
-    "worker_kwargs": {"memory_limit": 0, "validate": True},
-    "scheduler_kwargs": {"validate": True},
-}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def loaded() -> None:
-    """Compiled code is there before the event loop has to wait for it."""
-    instance = Instance.from_arrays(np.ones((2, 2)), [(0, 1, 1.0)])
-    schedule = retime(instance, Schedule([Assignment(f"t{i}", "w0", i, i + 1.0) for i in (0, 1)]))
-    replan(instance, schedule, 0.5)
+from tests.execute.dask.cluster import NO_MEMORY, add, cluster_test, start, stop, until, wait_for
 
 
 def blocked_first(number: int, event: str) -> dict[str, Any]:

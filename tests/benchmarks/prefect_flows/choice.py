@@ -1,0 +1,48 @@
+"""Which flows are measured: those made here, and recorded workflows."""
+
+from __future__ import annotations
+
+import argparse
+import random
+
+from tests.benchmarks.live.cluster import MIXED
+from tests.benchmarks.live.made import chain
+from tests.benchmarks.live.traces import traces
+from tests.benchmarks.live.workload import Key, Step, Workload
+
+LONGER = 3.0
+"""Traces are replayed so much slower than for Dask alone: their tasks take 0.2 to 3 s, mostly."""
+
+
+def chosen(options: argparse.Namespace) -> list[Workload]:
+    """Those whose names begin as asked; durations in seconds at speed 1."""
+    recorded = traces(options.data, options.trace_tasks, MIXED)
+    found = [chain(), map_reduce(), sweep(), *(each.scaled(LONGER) for each in recorded)]
+    starts = tuple(filter(None, options.flows.split(",")))
+    return [each for each in found if not starts or each.name.startswith(starts)]
+
+
+def map_reduce(maps: int = 32, reducers: int = 4) -> Workload:
+    """Maps of uneven length, each reducer reads all of them, one task sums up."""
+    dice = random.Random(11)
+    steps: dict[Key, Step] = {
+        ("map", i): Step(dice.uniform(0.3, 2.0), 1_000_000) for i in range(maps)
+    }
+    read = tuple(steps)
+    steps |= {("reduce", i): Step(1.0, 100_000, read) for i in range(reducers)}
+    return Workload(
+        "map-reduce", steps | {("sum", 0): Step(0.5, 8, tuple(("reduce", i) for i in range(4)))}
+    )
+
+
+def sweep(features: int = 4, models: int = 6) -> Workload:
+    """Features of one table, models of several sizes on each, scores, the best refitted."""
+    steps: dict[Key, Step] = {("table", 0): Step(0.6, 2_000_000)}
+    for f in range(features):
+        steps[("features", f)] = Step(0.5 + 0.25 * f, 1_000_000, (("table", 0),))
+        for m in range(models):
+            steps[(f"train{m}", f)] = Step(0.4 + 0.5 * m, 200_000, (("features", f),))
+            steps[("score", (f, m))] = Step(0.2, 8, ((f"train{m}", f), ("features", f)))
+    scores = tuple(key for key in steps if isinstance(key, tuple) and key[0] == "score")
+    steps[("best", 0)] = Step(0.2, 8, scores)
+    return Workload("sweep", steps | {("refit", 0): Step(3.0, 200_000, (("best", 0),))})
