@@ -12,7 +12,8 @@ from prefect.logging import get_logger
 from prefect.task_runners import TaskRunner
 from prefect_dask import DaskTaskRunner
 
-from orchestrator_prefect.settings.options import Mode, Options, remember
+from orchestrator_prefect.flow_object import OptimizedFlow
+from orchestrator_prefect.settings.options import Mode, Options
 from orchestrator_prefect.task_runner import OptimizedTaskRunner
 
 P = ParamSpec("P")
@@ -101,8 +102,7 @@ def optimized_flow(
 
     def decorate(function: Callable[P, R]) -> Flow[P, R]:
         made: Flow[P, R] = flow(task_runner=runner, **flow_arguments)(function)
-        remember(made.fn, options)
-        return made
+        return OptimizedFlow.of(made, options)
 
     return decorate if fn is None else decorate(fn)
 

@@ -19,11 +19,13 @@ from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
 from orchestrator_prefect.ahead.announcement import announce
+from orchestrator_prefect.ahead.compiling import with_compiling
 from orchestrator_prefect.ahead.outlook import Outlook, Step
 from orchestrator_prefect.resume.stored import Stored
 from orchestrator_prefect.runs import artifacts
 from orchestrator_prefect.runs.flow_run import FlowRunInfo
 from orchestrator_prefect.runs.promise import Epoch, in_run
+from orchestrator_prefect.runs.publisher import Publisher
 from orchestrator_prefect.runs.run_record import run_record
 from orchestrator_prefect.sending.epoch import Batch, EpochBuffer, Submission
 from orchestrator_prefect.sending.flow_graph import (
@@ -38,6 +40,9 @@ from orchestrator_prefect.sending.waits import Waits
 
 if TYPE_CHECKING:
     from orchestrator_core.execute.dask.graphs.hints import Hint
+
+NOTES = 5
+"""So many of the notes on how a plan was mended are logged, the last ones."""
 
 
 class FlowSession:
@@ -67,7 +72,7 @@ class FlowSession:
         self._advisor, self._plans = advisor, plans
         self._connect = connect
         self._link: Link | None = None
-        self._report = report
+        self._report, self._publisher = report, Publisher(info, self._fail)
         self.stored = Stored(info)
         self._names, self._waits = Occurrences(), Waits()
         self._keys = RunKeys()
@@ -140,6 +145,7 @@ class FlowSession:
         except Exception as error:
             self._fail("The run could not be recorded", error)
         finally:
+            self._publisher.close()
             self._advisor.close()
 
     def _before(self, batch: Batch) -> None:
@@ -179,6 +185,8 @@ class FlowSession:
     def _advise(self, link: Link, graph: TaskGraph) -> Step:
         try:
             step = self._outlook.plan(self._advisor.get(), graph, link.cluster())
+            if step.advice is not None and step.advice.setup:
+                step = replace(step, advice=with_compiling(step.advice, link.prepared()))
             if step.remark:
                 self.info.logger.info(step.remark)
             return step
@@ -197,7 +205,7 @@ class FlowSession:
         plan = in_run(self._epochs[0])
         if plan is not None:
             unseen = self._epochs[0].foreseen
-            self._publish("plan", artifacts.plan_markdown(self.info.flow, plan, unseen))
+            self._publisher.publish("plan", artifacts.plan_markdown(self.info.flow, plan, unseen))
 
     def _record(self) -> None:
         assert self._link is not None
@@ -208,6 +216,7 @@ class FlowSession:
             )
         run_id, keys = self.info.run_id, [submission.key for submission in self._submissions]
         finished = self._link.records(run_id)
+        notes = self._link.end(run_id) or ()
         states = {**self._link.states(keys), **self._states}
         run = run_record(
             self.info,
@@ -218,16 +227,13 @@ class FlowSession:
             states,
             self._started_at,
         )
+        run = replace(run, notes=tuple(notes))
         self._advisor.get().record(run)
+        for note in notes[-NOTES:]:
+            self.info.logger.info(clean(note))
         self.info.logger.info(artifacts.outcome_line(run))
         if self._report:
-            self._publish("outcome", artifacts.outcome_markdown(run))
-
-    def _publish(self, what: str, markdown: str) -> None:
-        try:
-            self.info.inside(artifacts.publish, what, self.info.flow, markdown)
-        except Exception as error:
-            self._fail(f"The {what} could not be published as an artifact", error)
+            self._publisher.publish("outcome", artifacts.outcome_markdown(run))
 
     def _fail(self, what: str, error: Exception) -> None:
         level = "debug" if self._warned else "warning"

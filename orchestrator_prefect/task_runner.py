@@ -23,6 +23,7 @@ from prefect_dask.task_runners import PrefectDaskFuture
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask.graphs.hints import Hint
 from orchestrator_prefect.advisor import AdvisorOnCall
+from orchestrator_prefect.flow_object import options_of
 from orchestrator_prefect.inputs import Inputs
 from orchestrator_prefect.jax_tasks.recognised import recognised, teach_prefect
 from orchestrator_prefect.runs.flow_run import FlowRunInfo
@@ -34,7 +35,7 @@ from orchestrator_prefect.settings.aims import AimingAdvisor, Aims
 from orchestrator_prefect.settings.demands import Demands
 from orchestrator_prefect.settings.flow_advisor import flow_advisor
 from orchestrator_prefect.settings.flow_settings import FlowSettings, switched_off
-from orchestrator_prefect.settings.options import Mode, Options, decorated
+from orchestrator_prefect.settings.options import Mode, Options
 from orchestrator_prefect.settings.supply import Supply
 from orchestrator_prefect.settings.variables import Variables
 
@@ -154,7 +155,8 @@ class OptimizedTaskRunner(DaskTaskRunner):
 
     def __enter__(self) -> OptimizedTaskRunner:
         # The answer is there when the client is.
-        self._variables = None if switched_off() else Variables()
+        is_off = self.options.mode == "off" or switched_off()
+        self._variables = None if is_off else Variables()
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
@@ -197,7 +199,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
 
     def _settings_of_run(self) -> FlowSettings:
         context = FlowRunContext.get()
-        decorator = decorated(getattr(context and context.flow, "fn", None))
+        decorator = options_of(context and context.flow)
         return FlowSettings.of(self.options, decorator, self._variables)
 
     def _making(self, settings: FlowSettings, aims: Aims) -> Callable[[], Advisor]:

@@ -12,9 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
-LAYERS, PLAN, DASK, CONDUCTOR = (
+LAYERS, PREFECT, PLAN, DASK, CONDUCTOR = (
     [module.strip(" ()") for line in contract["layers"] for module in line.split("|")]
-    for contract in CONTRACTS["importlinter"]["contracts"][:4]
+    for contract in CONTRACTS["importlinter"]["contracts"][:5]
 )
 DASK_PARTS = "orchestrator_core.execute.dask"
 
@@ -31,7 +31,7 @@ def test_nobody_imports_against_the_rule() -> None:
 
 @pytest.mark.parametrize(
     ("package", "layers"),
-    [("orchestrator_core", LAYERS), (DASK_PARTS, DASK)],
+    [("orchestrator_core", LAYERS), ("orchestrator_prefect", PREFECT), (DASK_PARTS, DASK)],
 )
 def test_every_module_stands_in_a_layer(package: str, layers: list[str]) -> None:
     entries = ROOT.joinpath(*package.split(".")).iterdir()
@@ -56,12 +56,14 @@ def test_every_module_stands_in_a_layer(package: str, layers: list[str]) -> None
         (f"{DASK_PARTS}.watch", f"import {DASK_PARTS}.steer", "0 broken"),
         (f"{DASK_PARTS}.steer", f"import {DASK_PARTS}.watch", "1 broken"),
         (f"{DASK_PARTS}.scaling", f"import {DASK_PARTS}.plans", "1 broken"),
+        ("orchestrator_prefect.ahead", "import orchestrator_prefect.runs", "0 broken"),
+        ("orchestrator_prefect.runs", "import orchestrator_prefect.ahead", "1 broken"),
         ("orchestrator_core.costs", "def late():\n    import jax", "1 broken"),
     ],
 )
 def test_the_rule_notices(tmp_path: Path, module: str, line: str, verdict: str) -> None:
     shutil.copy2(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
-    for name in ["orchestrator_core", *LAYERS, *PLAN, DASK_PARTS, *DASK, *CONDUCTOR]:
+    for name in ["orchestrator_core", *LAYERS, *PREFECT, *PLAN, DASK_PARTS, *DASK, *CONDUCTOR]:
         package = tmp_path.joinpath(*name.split("."))
         package.mkdir(parents=True, exist_ok=True)
         (package / "__init__.py").write_text("", encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +19,9 @@ PREFECT = "orchestrator_prefect.settings.variables"
 
 WIDEST = 40
 """Characters of a value, or of its origin, on one line."""
+
+ROOMY = 96
+"""Columns from which on the settings' meanings stand beside their origins."""
 
 
 def config(
@@ -91,14 +95,18 @@ def _print(found: list[Found], show_origin: bool) -> None:
     table.add_column("value", overflow="fold", max_width=WIDEST)
     if show_origin:
         table.add_column("from", overflow="fold", max_width=WIDEST)
-    table.add_column("meaning")
+    console = results()
+    # In a narrow terminal the meanings would leave no room for what was asked for.
+    roomy = console.width >= (ROOMY if show_origin else ROOMY - WIDEST)
+    if roomy:
+        table.add_column("meaning")
     for each in found:
         # What somebody has set stands out from the defaults.
         style = "bold" if each.where else "dim"
-        origin = [_origin(each)] if show_origin else []
-        cells = [each.setting.name, _shown(each), *origin, each.setting.meaning]
-        table.add_row(*(toned(cell, style if i else "") for i, cell in enumerate(cells)))
-    results().print(table)
+        said = [_short(_shown(each)), *([_origin(each)] if show_origin else [])]
+        meaning = [toned(each.setting.meaning, "dim")] if roomy else []
+        table.add_row(each.setting.name, *(toned(cell, style) for cell in said), *meaning)
+    console.print(table)
 
 
 def _origin(found: Found) -> str:
@@ -136,3 +144,9 @@ def _database(location: str | None) -> str:
     except StoreError as error:
         return f"cannot be read: {error}"
     return str(sqlite_path(url) or masked(url))
+
+
+def _short(value: str) -> str:
+    """A path at home as people say it, beginning with ``~``; all else as it is."""
+    home = str(Path.home())
+    return f"~{value.removeprefix(home)}" if value.startswith(f"{home}/") else value

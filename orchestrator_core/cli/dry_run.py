@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from orchestrator_core.cli.target import FileTarget, FlowTarget, read_cluster_file
 from orchestrator_core.cli.workers import equal_workers, parse_workers, with_links
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidInput, UnknownRun
+from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.paced import Part, paced, parts
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
@@ -25,6 +26,7 @@ from orchestrator_core.plan.result import PlanResult
 
 if TYPE_CHECKING:
     from orchestrator_core.orchestrate import Orchestrator
+    from orchestrator_core.orchestrate.answers import Answer
     from orchestrator_core.orchestrate.keys import Keys
     from orchestrator_core.store.base import Store
 
@@ -127,9 +129,16 @@ class DryRun:
 
 
 def dry_run(
-    target: FileTarget | FlowTarget, machines: Machines, effort: Effort, store: str | None
+    target: FileTarget | FlowTarget,
+    machines: Machines,
+    effort: Effort,
+    store: str | None,
+    prepare: Callable[[], None] = lambda: None,
 ) -> DryRun:
     """Price and plan `target`; what is planned is stored.
+
+    Args:
+        prepare: called before compiled code is needed, which it is not if the answer is known.
 
     Raises:
         OrchestratorError: if it is not known, cannot be priced or cannot be planned.
@@ -145,7 +154,7 @@ def dry_run(
             question = _price_flow(target, machines, orchestrator, opened)
         else:
             question = _price_file(target, machines)
-        return _answer(question, effort, orchestrator)
+        return _answer(question, effort, orchestrator, prepare)
 
 
 def _price_file(target: FileTarget, machines: Machines) -> Question:
@@ -179,8 +188,13 @@ def _price_flow(
 
     flow = flow_name(target)
     run = store.latest_run(flow)
-    if run is None:
-        raise UnknownRun(_never_ran(flow, store))
+    if run is None or target.parameters:
+        from orchestrator_core.cli.traced import known_cluster, traced_question
+
+        asked = _asked_cluster(machines)
+        cluster, notes = known_cluster(store) if asked is None else (asked, ())
+        cluster = _with_links(cluster, machines)
+        return traced_question(target, flow, cluster, notes, orchestrator, store)
     cluster = _with_links(_asked_cluster(machines) or run.cluster, machines)
     instance = orchestrator.price(run.graph, cluster, known=run.cluster)
     unhurried = softened(run.graph)
@@ -190,17 +204,6 @@ def _price_flow(
     # The first burst is part of the lead.
     coming = tuple(parts(run.graph.names, run.bursts)[1:])
     return Question(flow, instance, (note,), pessimistic, lead, coming)
-
-
-def _never_ran(flow: str, store: Store) -> str:
-    known = sorted({run.flow for run in store.runs(limit=1000)})
-    others = (
-        f"flows that have: {', '.join(known[:10])}" if known else "no flow has, in this database"
-    )
-    return (
-        f"the flow {flow!r} has not finished a run yet, so its tasks are not known ({others}); "
-        "run it once with @optimized_flow, then plan it"
-    )
 
 
 def _asked_cluster(machines: Machines) -> Cluster | None:
@@ -213,20 +216,40 @@ def _with_links(cluster: Cluster, machines: Machines) -> Cluster:
     return with_links(cluster, machines.latency, machines.bandwidth)
 
 
-def _answer(question: Question, effort: Effort, orchestrator: Orchestrator) -> DryRun:
+def _answer(
+    question: Question, effort: Effort, orchestrator: Orchestrator, prepare: Callable[[], None]
+) -> DryRun:
     from orchestrator_core.orchestrate.keys import Keys
 
     instance = question.instance
+    answer, cache = _planned(question, effort, orchestrator, prepare)
+    lead, planned = question.lead, answer.result.makespan
+    predicted = lead + answer.expected - planned
+    result = question.in_pace(answer.result)
+    predicted += result.makespan
+    run = _run_of(question, result, cache, predicted, Keys.of(instance.graph, instance.cluster))
+    return DryRun(question.name, instance, run, result, cache, question.notes, predicted, lead)
+
+
+def _planned(
+    question: Question, effort: Effort, orchestrator: Orchestrator, prepare: Callable[[], None]
+) -> tuple[Answer, str]:
+    """The answer that is known, or else one that is made now; and where its schedule is from."""
+    from orchestrator_core.orchestrate.answers import Answer
+
+    instance, pessimistic = question.instance, question.pessimistic
+    known = None if effort.is_stated else orchestrator.known_answer(instance, pessimistic)
+    if known is not None:
+        return known, "hit"
+    prepare()
     budget = effort.budget if effort.is_stated else None
     result, cache = orchestrator.schedule(
         instance, question.name, budget=budget, planners=effort.planners or None
     )
-    lead, planned = question.lead, result.makespan
-    predicted = lead + question.expected(result) - planned
-    result = question.in_pace(result)
-    predicted += result.makespan
-    run = _run_of(question, result, cache, predicted, Keys.of(instance.graph, instance.cluster))
-    return DryRun(question.name, instance, run, result, cache, question.notes, predicted, lead)
+    answer = Answer(result, question.expected(result))
+    if cache == "hit" and not effort.is_stated:
+        orchestrator.keep_answer(instance, pessimistic, answer)
+    return answer, cache
 
 
 def _run_of(

@@ -7,13 +7,13 @@ worker, and the height of a cell says how many of its threads are busy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
 from orchestrator_core.cli.console import clean
 from orchestrator_core.cli.lanes import Piece, WorkerUse
-from orchestrator_core.cli.words import seconds
+from orchestrator_core.cli.words import plural, seconds
 
 MOST_LINES = 32
 """Lines of the chart; workers beyond are counted, the busiest are shown."""
@@ -23,6 +23,9 @@ COLOURS = ("color(75)", "color(215)", "color(114)", "color(176)", "color(221)", 
 
 OTHER_COLOUR = "color(245)"
 LONGEST_NAME = 18
+BETWEEN = "   "
+"""Stands between two entries of the legend."""
+
 _FROM_LEFT = " ▏▎▍▌▋▊▉█"
 _FROM_BELOW = " ▁▂▃▄▅▆▇█"
 
@@ -43,15 +46,21 @@ class Palette:
     def colour(self, kind: int) -> str:
         return self._colour.get(kind, OTHER_COLOUR)
 
-    def legend(self) -> Text:
-        """The kinds with their colours."""
-        named, others = self._order[: len(COLOURS)], len(self._order) - len(COLOURS)
-        line = Text()
-        for kind in named:
-            line.append("■ ", self.colour(kind)).append(f"{clean(self._kinds[kind])}   ")
+    def legend(self, width: int) -> Text:
+        """The kinds with their colours, in lines of at most so many cells; none is torn."""
+        lines = [Text()]
+        for entry in self._entries():
+            if lines[-1] and lines[-1].cell_len + len(BETWEEN) + entry.cell_len > width:
+                lines.append(Text())
+            lines[-1].append(BETWEEN if lines[-1] else "").append_text(entry)
+        return Text("\n").join(lines)
+
+    def _entries(self) -> Iterator[Text]:
+        for kind in self._order[: len(COLOURS)]:
+            yield Text.assemble(("■ ", self.colour(kind)), clean(self._kinds[kind]))
+        others = len(self._order) - len(COLOURS)
         if others > 0:
-            line.append("■ ", OTHER_COLOUR).append(f"{others} more kinds", "dim")
-        return line
+            yield Text.assemble(("■ ", OTHER_COLOUR), (plural(others, "more kind"), "dim"))
 
 
 def draw(

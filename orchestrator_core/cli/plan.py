@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from orchestrator_core.cli.dry_run import Machines
+    from orchestrator_core.cli.target import FileTarget, FlowTarget
 
 Target = Annotated[
     str,
@@ -37,6 +40,13 @@ def plan(
     cluster: Annotated[
         Path | None, typer.Option(help="Workers and links from a file that Cluster.to_json wrote.")
     ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Of a flow, as JSON or text; once for each. It is followed, not looked up.",
+        ),
+    ] = None,
     bandwidth: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Of every link, by the second: 100MB.")
     ] = None,
@@ -62,24 +72,43 @@ def plan(
     """Plan a workflow file or a flow; nothing is executed.
 
     Shows who runs what when, and a proven bound. For a flow, tasks and durations are those of its
-    earlier runs; its module is imported only where its source does not tell the flow's name.
+    earlier runs; its module is imported only where its source does not tell the flow's name. A flow
+    that never ran is followed: its module is imported, and its code (no task's) is run with
+    stand-ins for all results, in a process of its own where nothing can be written or sent.
     """
     from orchestrator_core.cli import plan_view
     from orchestrator_core.cli.console import remark, working
     from orchestrator_core.cli.dry_run import Effort, dry_run
     from orchestrator_core.cli.report_file import check_writable, write_report
-    from orchestrator_core.cli.target import is_flow, read_file
     from orchestrator_core.plan.warm import compile_once
 
     machines = _machines(workers, cluster, latency, bandwidth)
     effort = Effort(seconds, seed, tuple(planner or ()))
     if output is not None:
         check_writable(output, force)
-    compile_once(remark)
     with working(f"planning {Path(target).name}"):
-        dry = dry_run(is_flow(target) or read_file(target), machines, effort, store)
+        asked = _target(target, param or ())
+        dry = dry_run(asked, machines, effort, store, lambda: compile_once(remark))
         report = None if output is None else write_report(dry.run, output)
     (plan_view.show_json if as_json else plan_view.show)(dry, report)
+
+
+def _target(target: str, parameters: Sequence[str]) -> FileTarget | FlowTarget:
+    """What was named; parameters that are none, or of no flow, are wrong usage."""
+    from orchestrator_core.cli.target import is_flow, read_file
+
+    flow = is_flow(target)
+    if not parameters:
+        return flow or read_file(target)
+    from orchestrator_core.cli.traced import parse_parameters
+    from orchestrator_core.errors import InvalidInput
+
+    try:
+        if flow is None:
+            raise InvalidInput("only a flow has parameters")
+        return replace(flow, parameters=parse_parameters(parameters))
+    except InvalidInput as error:
+        raise typer.BadParameter(str(error), param_hint="'--param'") from None
 
 
 def _machines(

@@ -21,6 +21,9 @@ from orchestrator_core.plan.result import PlanStatus
 MOST_WORKERS = 20
 """Rows of the table of workers; the busiest are shown, the rest is counted."""
 
+NOTEWORTHY = 0.01
+"""Part of a forecast from which on what chance adds to it is told."""
+
 
 def show(dry: DryRun, report: Path | None) -> None:
     """Headline, workers, chart."""
@@ -110,7 +113,7 @@ def _figures(dry: DryRun) -> Table:
     how = "proven" if optimal else "the plan is at most this far above the best there is"
     source = "stored, from an earlier plan" if dry.cache == "hit" else clean(result.reason)
     rows = [
-        ("predicted", Text(words.seconds(dry.predicted), "bold cyan"), _lead(dry)),
+        ("predicted", Text(words.seconds(dry.predicted), "bold cyan"), _parts(dry)),
         ("bound", Text(words.seconds(dry.bound), "bold"), _proof(result.bound_method)),
         ("gap", gap, how),
         ("planner", Text(clean(result.planner), "bold"), source),
@@ -125,8 +128,15 @@ def _figures(dry: DryRun) -> Table:
     return table
 
 
-def _lead(dry: DryRun) -> str:
-    return f"of which {words.seconds(dry.lead)} until the first task starts" if dry.lead else ""
+def _parts(dry: DryRun) -> str:
+    """What of the forecast is not the plan: the time before it, and what chance adds to it."""
+    chance = dry.predicted - dry.lead - dry.result.makespan
+    parts = []
+    if dry.lead:
+        parts.append(f"{words.seconds(dry.lead)} until the first task starts")
+    if chance > NOTEWORTHY * dry.predicted:
+        parts.append(f"{words.seconds(chance)} because durations vary")
+    return f"of which {', '.join(parts)}" if parts else ""
 
 
 def _proof(method: str) -> str:
@@ -167,4 +177,4 @@ def _chart(console: Console, dry: DryRun, uses: Sequence[WorkerUse], palette: Pa
     width = min(console.width, 160)
     for line in draw(uses, palette, result.makespan, result.lower_bound, width):
         console.print(line, no_wrap=True, overflow="crop")
-    console.print(palette.legend())
+    console.print(palette.legend(width))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidFormat, InvalidInput
@@ -20,10 +22,12 @@ class FlowTarget:
     Attributes:
         source: path of a Python file, or dotted name of a module.
         attribute: the object in it; empty for the only flow there.
+        parameters: with which it is to be followed, even if it has run with others.
     """
 
     source: str
     attribute: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

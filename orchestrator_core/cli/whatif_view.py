@@ -121,9 +121,7 @@ def _figures(answer: WhatIf) -> Iterator[tuple[str, Text, str]]:
     remark = f"planned by {answer.planner}"
     yield "then", Text(words.seconds(answer.after), "bold cyan"), remark
     gap = words.gap_of(answer.after, answer.lower_bound)
-    proven = (
-        "reached: optimal" if answer.optimal else f"the plan is within {words.percent(gap)} of it"
-    )
+    proven = "reached: optimal" if answer.optimal else f"within {words.percent(gap)} of it"
     how = f"no plan can be faster (proof: {answer.bound_method}); {proven}"
     yield "bound", Text(words.seconds(answer.lower_bound)), how
 

@@ -14,6 +14,7 @@ class Observation:
         seconds: duration, > 0. nbytes: size of the output, >= 0.
         memory_peak: bytes that it took while it ran, or None if nobody measured.
         device_memory: bytes that it needs on an accelerator, or None if not known.
+        setup_seconds: what else it took: compiling, or waiting for memory; no part of `seconds`.
     """
 
     task: str
@@ -25,3 +26,4 @@ class Observation:
     run_id: str = ""
     memory_peak: float | None = None
     device_memory: float | None = None
+    setup_seconds: float = 0.0

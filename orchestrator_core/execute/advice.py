@@ -31,6 +31,9 @@ class Advice:
         holds: by task name: what waits for others although it could be sent.
         prefetch: are outputs to be sent ahead to where they will be needed?
         worth: part of the remaining time that a change of the plan during the run must save.
+        max_price: what the run may cost by the workers' prices, its repairs too; None for any.
+        setup: by kind of task, the seconds for which a worker's process compiles before its first
+            such task; no part of the forecast, which knows of no processes.
         refine: finds better advice on the same graph, for the next time; takes longer, so it is
             called when the run is over, in any thread; None if there is nothing to be found.
     """
@@ -44,6 +47,8 @@ class Advice:
     holds: Mapping[str, Hold] = field(default_factory=dict)
     prefetch: bool = False
     worth: float = 0.05
+    max_price: float | None = None
+    setup: Mapping[str, float] = field(default_factory=dict)
     refine: Callable[[], Advice] | None = None
 
     @property

@@ -45,6 +45,7 @@ class Columns:
     nbytes: Floats
     memory: Floats
     device: Floats
+    setup: Floats
     trust: Floats
 
     def __len__(self) -> int:
@@ -54,9 +55,15 @@ class Columns:
         """Every so many tasks with all their observations, so that about `most` of these remain."""
         every = -(-len(self) // most) if len(self) else 1
         kept = self.task % every == 0
-        rows = ("kind", "worker", "task", "name", "run", "seconds", "nbytes", "memory", "device")
-        chosen = {name: getattr(self, name)[kept] for name in rows}
-        return replace(self, trust=self.trust[kept], **chosen)
+        rows = ("kind", "worker", "name", "run", "seconds", "nbytes", "memory", "device", "setup")
+        chosen = {name: getattr(self, name)[kept] for name in (*rows, "trust")}
+        return replace(
+            self,
+            tasks=self.tasks[::every],
+            task=self.task[kept] // every,
+            kind_of_task=self.kind_of_task[::every],
+            **chosen,
+        )
 
     def with_workers(self, kinds: Sequence[str]) -> Columns:
         """With another kind of worker for each of `names`.
@@ -115,6 +122,7 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
         nbytes=_sizes(nbytes),
         memory=_sizes(memory),
         device=_sizes(device),
+        setup=np.array([o.setup_seconds for o in usable], dtype=np.float64),
         trust=0.5 ** (age / HALF_LIFE),
     )
 

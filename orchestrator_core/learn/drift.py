@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
+
+import numpy as np
 
 from orchestrator_core.execute.record import RunRecord, TaskRecord
 from orchestrator_core.plan.schedule import Schedule
@@ -84,14 +87,20 @@ def _compare(schedule: Schedule, records: tuple[TaskRecord, ...]) -> list[TaskDr
             done[record.task].append(record)
     turn: dict[str, int] = defaultdict(int)
     pairs = []
-    for planned in sorted(schedule.assignments, key=lambda assignment: assignment.start):
-        at = turn[planned.task]
-        turn[planned.task] += 1
-        pieces = planned.segments or ((planned.start, planned.end),)
-        seconds = sum(end - start for start, end in pieces)
-        if at < len(done[planned.task]) and seconds > 0:
-            actual = done[planned.task][at]
-            pairs.append(
-                TaskDrift(planned.task, planned.worker, actual.worker, seconds, actual.seconds)
-            )
+    for task, worker, seconds in _planned(schedule):
+        at = turn[task]
+        turn[task] += 1
+        if at < len(done[task]) and seconds > 0:
+            actual = done[task][at]
+            pairs.append(TaskDrift(task, worker, actual.worker, seconds, actual.seconds))
     return pairs
+
+
+def _planned(schedule: Schedule) -> Iterator[tuple[str, str, float]]:
+    """(task, worker, seconds) of each assignment, in the order of their starts."""
+    task, worker = schedule.task.tolist(), schedule.worker.tolist()
+    seconds = (schedule.end - schedule.start).tolist()
+    for row in np.argsort(schedule.start, kind="stable").tolist():
+        pieces = schedule.segments.get(row, ())
+        lasting = sum(end - start for start, end in pieces) if pieces else seconds[row]
+        yield schedule.task_names[task[row]], schedule.worker_names[worker[row]], lasting

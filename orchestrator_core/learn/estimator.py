@@ -28,7 +28,7 @@ from orchestrator_core.learn.learned import (
     WorkerCosts,
 )
 from orchestrator_core.learn.overhead import overheads
-from orchestrator_core.learn.sizes import Sizes, device_memory_of, memory_of, sizes_of
+from orchestrator_core.learn.sizes import Sizes, device_memory_of, memory_of, setup_of, sizes_of
 from orchestrator_core.learn.solver import solve
 
 
@@ -100,7 +100,7 @@ def _kinds(
     seen = np.zeros(effects.pair.shape, dtype=bool)
     seen[columns.kind, columns.worker] = True
     samples = np.bincount(columns.kind, minlength=len(columns.kinds))
-    memory, device = memory_of(columns), device_memory_of(columns)
+    memory, device, setup = memory_of(columns), device_memory_of(columns), setup_of(columns)
     tasks: list[list[TaskCosts]] = [[] for _ in columns.kinds]
     for i, (kind, (_, name)) in enumerate(
         zip(columns.kind_of_task.tolist(), columns.tasks, strict=True)
@@ -121,6 +121,7 @@ def _kinds(
             tasks=tuple(tasks[k]),
             memory=_known(memory[k]),
             device_memory=_known(device[k]),
+            setup=_known(setup[k]),
         )
         for k, kind in enumerate(columns.kinds)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -98,6 +99,11 @@ class HistoryCosts:
         where not known."""
         kinds = np.array([self._value(kind, "device_memory") for kind in graph.kinds])
         return kinds[graph.kind_of]
+
+    def setup_seconds(self, kinds: Sequence[str]) -> dict[str, float]:
+        """Seconds for which a process compiles before its first task of a kind, where it does."""
+        known = {kind: self._value(kind, "setup") for kind in kinds}
+        return {kind: seconds for kind, seconds in known.items() if seconds > 0}
 
     @staticmethod
     def from_json(text: str | bytes) -> HistoryCosts:

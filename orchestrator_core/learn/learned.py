@@ -41,6 +41,8 @@ class KindCosts:
         nbytes: size of its outputs in bytes, or None if not known.
         memory: bytes that it takes while it runs, or None if not known.
         device_memory: bytes that it needs on an accelerator, or None if not known.
+        setup: seconds for which a process compiles before its first one, or None if none was seen
+            to; no part of its work.
     """
 
     kind: str
@@ -53,6 +55,7 @@ class KindCosts:
     tasks: tuple[TaskCosts, ...] = ()
     memory: float | None = None
     device_memory: float | None = None
+    setup: float | None = None
 
 
 @dataclass(frozen=True)

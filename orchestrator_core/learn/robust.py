@@ -20,15 +20,16 @@ def group_sums(values: Floats, group: Ints, n_groups: int) -> Floats:
 
 def group_medians(values: Floats, group: Ints, n_groups: int) -> Floats:
     """(n_groups,) the median of each group's values; NaN for a group without any."""
-    order = np.lexsort((values, group))
-    ranked = values[order]
+    if (group[1:] < group[:-1]).any():
+        values = values[np.argsort(group, kind="stable")]
     sizes = np.bincount(group, minlength=n_groups)
     first = np.cumsum(sizes) - sizes
     medians = np.full(n_groups, np.nan)
-    some = sizes > 0
-    low = first[some] + (sizes[some] - 1) // 2
-    high = first[some] + sizes[some] // 2
-    medians[some] = (ranked[low] + ranked[high]) / 2
+    # Groups of one size are a table; sizes are few where groups are many.
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        alike = np.flatnonzero(sizes == size)
+        ranked = np.sort(values[first[alike][:, None] + np.arange(size)], axis=1)
+        medians[alike] = (ranked[:, (size - 1) // 2] + ranked[:, size // 2]) / 2
     return medians
 
 

@@ -1,6 +1,6 @@
 """Sizes of outputs: what a task gave before it gives again; a new task gives what its kind does.
 
-And the memory that a kind takes while it runs.
+And the memory that a kind takes while it runs, and the seconds before its first one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from orchestrator_core.learn.robust import NORMAL, group_medians
 
 NOISE = 0.1
 """Standard deviation of log bytes of one task repeated, as long as little is seen."""
+
+LEAST_SETUP = 0.05
+"""Seconds; what takes less compiles nothing, but looks up what was compiled."""
 
 MEMORY_QUANTILE = 0.9
 """Part of the executions that must have taken no more memory.
@@ -79,3 +82,13 @@ def device_memory_of(columns: Columns) -> Floats:
         if len(known):
             memory[kind] = known.max()
     return memory
+
+
+def setup_of(columns: Columns) -> Floats:
+    """(kinds,) seconds for which a process compiles before its first task of the kind; NaN where
+    none was seen to.
+
+    The median of those that took long enough: most tasks find what others have compiled.
+    """
+    long = columns.setup >= LEAST_SETUP
+    return group_medians(columns.setup[long], columns.kind[long], len(columns.kinds))

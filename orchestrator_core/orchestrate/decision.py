@@ -32,7 +32,8 @@ def advice_on(
         min_gain: part of what Dask's own way costs that it must save.
         remark: what people are to know beside the reason. begun: `time.perf_counter` when planning
             began.
-        max_price: where Dask's own way costs more, the plan is judged by its price.
+        max_price: where Dask's own way costs more, the plan is judged by its price; its repairs
+            keep to it.
     """
     verdict, result = _verdict(forecast, min_gain, max_price), forecast.result
     reason, bound = remark + verdict.reason, _bound(forecast)
@@ -55,6 +56,7 @@ def advice_on(
         objective=forecast.objective,
         holds=verdict.holds,
         prefetch=verdict.prefetch,
+        max_price=max_price,
     )
 
 

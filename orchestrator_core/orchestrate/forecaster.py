@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.costs.model import CostModel
+from orchestrator_core.costs.model import CostModel, FirstKnown
+from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.orchestrate.answers import (
+    Answer,
+    decode_answer,
+    encode_answer,
+    place_of,
+    question_of,
+)
 from orchestrator_core.orchestrate.forecast import STATED, Forecast, price
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.lead import RUNS, usual_lead
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.share import share_of
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.dates import has_deadlines, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
@@ -99,6 +111,41 @@ class Forecaster:
         ran_on = () if known is None else known.workers
         learned = self._memory.costs(graph.kinds, (*ran_on, *cluster.workers))
         return price(graph, learned.distinguish(cluster), learned, quantile, self.stated)
+
+    def known_answer(self, instance: Instance, pessimistic: Instance | None) -> Answer | None:
+        """What `keep_answer` has kept of the same question, if the schedule that is stored is
+        still the same one and keeps every rule. Loads no planner."""
+        begun = time.perf_counter()
+        question = question_of(instance, pessimistic, str(self.objective))
+        text = self._memory.text(place_of(question))
+        keys = Keys.of(instance.graph, instance.cluster)
+        if text is None or question.encode() not in text:
+            return None
+        stored = self._memory.find(keys.priced(instance, self.objective))
+        try:
+            answer = None if stored is None else decode_answer(text, question, stored)
+            if answer is not None:
+                check_schedule(instance, answer.result.schedule)
+        except OrchestratorError:
+            return None
+        if answer is None:
+            return None
+        seconds = time.perf_counter() - begun
+        return replace(answer, result=replace(answer.result, seconds=seconds))
+
+    def keep_answer(self, instance: Instance, pessimistic: Instance | None, answer: Answer) -> None:
+        """Keep what the stored schedule that `schedule` has just given came to."""
+        question = question_of(instance, pessimistic, str(self.objective))
+        stored = self._memory.found
+        if stored is not None:
+            self._memory.keep_text(place_of(question), encode_answer(answer, question, stored))
+
+    def unknown_kinds(self, graph: TaskGraph, cluster: Cluster) -> tuple[str, ...]:
+        """Kinds of tasks whose time was neither learned nor is stated by the graph."""
+        learned = self._memory.costs(graph.kinds, cluster.workers)
+        seconds = FirstKnown((learned, STATED)).compute_seconds(graph, cluster)
+        unknown = graph.kind_of[graph.mode_task[np.isnan(seconds).any(axis=1)]]
+        return tuple(graph.kinds[each] for each in np.unique(unknown))
 
     def schedule(
         self,

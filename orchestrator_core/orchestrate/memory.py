@@ -73,6 +73,8 @@ class Memory:
         self._fitted: dict[tuple[frozenset[str], Speeds], HistoryCosts] = {}
         self._schedules: dict[ScheduleKey, StoredSchedule] = {}
         self._findings: dict[tuple[str, str], StoredFinding] = {}
+        self.found: StoredSchedule | None = None
+        """What `find` has found last."""
 
     def refresh(self) -> Past | None:
         """Load the past; None if there is none. Waits for the database."""
@@ -123,7 +125,8 @@ class Memory:
 
     def find(self, key: ScheduleKey) -> StoredSchedule | None:
         """The stored schedule of this key."""
-        return self._schedules.get(key) if self._in_memory else self._store.find(key)
+        self.found = self._schedules.get(key) if self._in_memory else self._store.find(key)
+        return self.found
 
     def find_near(self, key: ScheduleKey) -> StoredSchedule | None:
         """The last used schedule of the same tasks on the same workers at other costs."""
@@ -139,6 +142,14 @@ class Memory:
         if self._in_memory and len(self._schedules) < REMEMBERED:
             self._schedules[stored.key] = stored
         self._writer.submit(lambda: self._desk.do(KeepSchedule(stored), len(stored.schedule)))
+
+    def text(self, name: str) -> bytes | None:
+        """What was kept under this name; asks the database."""
+        return self._store.costs(name)
+
+    def keep_text(self, name: str, text: bytes) -> None:
+        """Keep a text under a name, in the background."""
+        self._writer.submit(lambda: self._store.put_costs(name, text))
 
     def finding(self, place: tuple[str, str]) -> StoredFinding | None:
         """What was found about a graph and a crowd of workers of these digests."""

@@ -99,6 +99,7 @@ class Orchestrator(Forecaster):
                 target = self.objective if objective is None else Objective.of(objective)
                 lessons = self._experience.of(keys.graph.digest, cluster)
                 advice = self._decide(graph, cluster, flow, target, lessons)
+                advice = self._setup(graph, cluster, advice)
             except OrchestratorError as error:
                 advice = Advice(None, f"not planned: {error}")
             except Exception as error:
@@ -110,6 +111,10 @@ class Orchestrator(Forecaster):
         return replace(
             advice, graph_signature=keys.graph.digest, cluster_signature=keys.cluster.digest
         )
+
+    def _setup(self, graph: TaskGraph, cluster: Cluster, advice: Advice) -> Advice:
+        learned = self._memory.costs(graph.kinds, cluster.workers)
+        return replace(advice, setup=learned.setup_seconds(graph.kinds))
 
     def history(self, flow: str) -> Iterator[RunRecord]:
         """Earlier runs of the flow that ended well, the newest first, one of each graph. Never
@@ -152,12 +157,10 @@ class Orchestrator(Forecaster):
             return
         self._loaded = True
         from orchestrator_core.orchestrate import at_once, decision, expect, schedules  # noqa: F401
-        from orchestrator_core.plan.warm import warm_up, warm_up_aside
+        from orchestrator_core.plan.warm import warm_up_aside
 
-        if self.hasty:
-            warm_up_aside()
-        else:
-            warm_up()
+        # Compiled here, it would hold up whoever asks meanwhile, and the flow's own threads.
+        warm_up_aside()
 
     def _decide(
         self,

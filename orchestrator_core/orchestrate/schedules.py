@@ -1,6 +1,7 @@
 """Stored schedules: found again for a priced graph, or made and kept.
 
-Loads the compiled planners, so it is imported only when something is to be planned.
+The compiled planners are loaded by what needs them: a schedule that is stored for the very prices
+that are asked for needs none.
 """
 
 from __future__ import annotations
@@ -14,17 +15,11 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.plan import warm
-from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.canonical import from_canonical, to_canonical
 from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.engine.retime import retime
-from orchestrator_core.plan.first_bound import first_bound
 from orchestrator_core.plan.objective import MAKESPAN, Objective
-from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
 from orchestrator_core.plan.objectives.values import evaluate
-from orchestrator_core.plan.portfolio import HINT, plan
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.store.base import StoredSchedule
@@ -61,6 +56,8 @@ def make(
     Returns beside it ``hit`` if the stored one was not bettered, ``near`` if it was stored for
     other costs, else ``miss``.
     """
+    from orchestrator_core.plan.portfolio import HINT, plan
+
     hint = None if start is None else start.schedule
     asked = planners or _asked(objective, budget)
     result = plan(instance, budget, asked, hint=hint, objective=objective)
@@ -75,6 +72,9 @@ def _asked(objective: Objective, budget: Budget) -> Sequence[str] | None:
     """Whom to ask: all, or in a hurry those who know the objective, and one who is always able."""
     if objective == MAKESPAN or budget.iterations is not None or budget.seconds >= HURRY:
         return None
+    from orchestrator_core.plan import warm
+    from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
+
     # `plan` does so itself only where it chooses the planners.
     warm.load()
     return ("heft", "edf", *(planner.name for planner in OBJECTIVE_PLANNERS), "objective-search")
@@ -120,15 +120,16 @@ def _result(
     schedule = _fitted(stored, instance, keys, same)
     if schedule is None:
         return None
-    proven = (
-        Bound(stored.lower_bound, stored.bound_method)
-        if same
-        else first_bound(instance, objective, seconds)
-    )
+    proven, method = stored.lower_bound, stored.bound_method
+    if not same:
+        from orchestrator_core.plan.first_bound import first_bound
+
+        bound = first_bound(instance, objective, seconds)
+        proven, method = bound.seconds, bound.method
     return PlanResult(
         schedule=schedule,
-        lower_bound=proven.seconds,
-        bound_method=proven.method,
+        lower_bound=proven,
+        bound_method=method,
         planner=stored.planner,
         reason=f"stored: {stored.planner} made it for an earlier run of this graph",
         seconds=time.perf_counter() - begun,
@@ -143,7 +144,10 @@ def _fitted(stored: StoredSchedule, instance: Instance, keys: Keys, same: bool) 
         schedule = from_canonical(
             stored.schedule, instance.graph, instance.cluster, keys.graph, keys.cluster
         )
-        schedule = schedule if same else retime(instance, schedule)
+        if not same:
+            from orchestrator_core.plan.engine.retime import retime
+
+            schedule = retime(instance, schedule)
         check_schedule(instance, schedule)
     except OrchestratorError as error:
         log.info("a stored schedule no longer fits and is not used: %s", error)

@@ -82,7 +82,11 @@ def warm_up_aside() -> None:
 
 
 def compile_once(say: Callable[[str], None]) -> None:
-    """`warm_up` where something has to be compiled first; `say` is told so before."""
+    """For a command's own process, before it plans: `warm_up` where something has to be compiled
+    first; `say` is told so before."""
+    from orchestrator_core.plan.engine.blas import leave_blas_out
+
+    leave_blas_out()
     if os.environ.get(WAIT) != "wait" and _folder() is not None and not is_warm():
         say("compiling the planner, once on this machine: two to four minutes")
         warm_up()

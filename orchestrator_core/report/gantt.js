@@ -3,7 +3,12 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const canvas = document.getElementById("gantt"), tip = document.getElementById("tip");
   const pen = canvas.getContext("2d");
-  const LEFT = 132, TOP = 12, AXIS = 30, PLAN = 9, ACTUAL = 16, MOVE = 5, GAP = 12;
+  const MOST_ROOMY = 24;                       // more workers than these stand closer together
+  const dense = data.workers.length > MOST_ROOMY;
+  const [PLAN, ACTUAL, MOVE, GAP] = dense ? [5, 10, 4, 4] : [9, 16, 5, 12];
+  const FADED = 0.45;                          // of planned bars above actual ones
+  const tall = data.workers.length > 14;        // times above the bars too
+  const TOP = tall ? 58 : 42, AXIS = 30, RIGHT = 12;
   const palette = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e0ac2b", "#2a9d8f", "#9d755d",
     "#d67195", "#8c8c8c", "#6f9ceb", "#b5651d", "#5b8c5a"];
   const colour = (kind) => kind < palette.length ? palette[kind] : `hsl(${(kind * 137.5) % 360} 45% 52%)`;
@@ -34,12 +39,14 @@
   const ends = [...data.planned, ...data.actual].map((bar) => bar[5]);
   const last = ends.reduce((a, b) => Math.max(a, b), 0) || 1;
   let from = 0, to = last * 1.02;
-  let width = 0, hits = [];
+  let width = 0, hits = [], LEFT = 132;
 
-  const x = (t) => LEFT + (t - from) / (to - from) * (width - LEFT - 12);
-  const time = (px) => from + (px - LEFT) / (width - LEFT - 12) * (to - from);
+  const x = (t) => LEFT + (t - from) / (to - from) * (width - LEFT - RIGHT);
+  const time = (px) => from + (px - LEFT) / (width - LEFT - RIGHT) * (to - from);
   const show = (s) => s >= 7200 ? `${(s / 3600).toFixed(2)} h` : s >= 600 ? `${(s / 60).toFixed(1)} min`
-    : s >= 0.1 || s === 0 ? `${s.toFixed(2)} s` : `${(s * 1000).toPrecision(2)} ms`;
+    : s >= 100 ? `${s.toFixed(1)} s` : s >= 0.1 || s === 0 ? `${s.toFixed(2)} s` : `${(s * 1000).toPrecision(2)} ms`;
+
+  const PLAIN = "12px system-ui, sans-serif", STRONG = `600 ${dense ? 11 : 13}px system-ui, sans-serif`;
 
   function step(span) {
     const rough = span / 8, power = 10 ** Math.floor(Math.log10(rough));
@@ -49,24 +56,29 @@
   function axis() {
     const size = step(to - from), digits = Math.max(0, Math.ceil(-Math.log10(size)));
     pen.strokeStyle = css("--line"); pen.fillStyle = css("--soft"); pen.textAlign = "center";
-    pen.lineWidth = 1;
+    pen.font = PLAIN; pen.lineWidth = 1;
     for (let t = Math.max(0, Math.ceil(from / size) * size); t <= to; t += size) {
-      const px = Math.round(x(t)) + 0.5;
+      const px = Math.round(x(t)) + 0.5, text = `${t.toFixed(digits)} s`;
       pen.beginPath(); pen.moveTo(px, TOP - 4); pen.lineTo(px, height - AXIS); pen.stroke();
-      pen.fillText(`${t.toFixed(digits)} s`, Math.max(px, LEFT + 12), height - AXIS + 18);
+      pen.fillText(text, px, height - AXIS + 18);
+      if (tall) pen.fillText(text, px, TOP - 8);
     }
   }
 
-  function marker(t, text, dash) {
+  // A line over all workers; its word stands above, or higher where another one stands already.
+  function marker(t, text, stroke, dash, taken) {
     if (t === null || t < from || t > to) return;
     const px = Math.round(x(t)) + 0.5;
-    pen.strokeStyle = css("--accent"); pen.setLineDash(dash); pen.lineWidth = 1.5;
-    pen.beginPath(); pen.moveTo(px, TOP - 6); pen.lineTo(px, height - AXIS); pen.stroke();
-    pen.setLineDash([]); pen.textAlign = "right"; pen.globalAlpha = 0.85;
-    pen.fillStyle = css("--paper");
-    if (text) pen.fillRect(px - 7 - pen.measureText(text).width, height - AXIS - 14, pen.measureText(text).width + 5, 14);
-    pen.globalAlpha = 1; pen.fillStyle = css("--accent");
-    pen.fillText(text, px - 4, height - AXIS - 3);
+    pen.strokeStyle = pen.fillStyle = stroke; pen.setLineDash(dash); pen.lineWidth = 1.5;
+    pen.beginPath(); pen.moveTo(px, TOP - 8); pen.lineTo(px, height - AXIS); pen.stroke();
+    pen.setLineDash([]);
+    pen.font = "600 12px system-ui, sans-serif"; pen.textAlign = "center";
+    const half = pen.measureText(text).width / 2 + 5, middle = Math.min(Math.max(px, LEFT + half), width - half);
+    const row = [0, 1].find((r) => !taken.some(([a, b, other]) => other === r && middle + half > a && middle - half < b));
+    taken.push([middle - half, middle + half, row]);
+    const base = TOP - (tall ? 26 : 12) - 14 * row;
+    pen.fillStyle = css("--paper"); pen.fillRect(middle - half, base - 11, 2 * half, 14);
+    pen.fillStyle = stroke; pen.fillText(text, middle, base);
   }
 
   function bars(rows, planned) {
@@ -77,7 +89,7 @@
       const band = bands[worker], left = Math.max(x(start), LEFT);
       const top = (planned ? band.planTop : band.actualTop) + row * size;
       const w = Math.max(0.75, Math.min(x(end), width) - left - (x(end) - left > 3 ? 1 : 0));
-      pen.globalAlpha = planned && actualLane ? 0.42 : 1;
+      pen.globalAlpha = planned && actualLane ? FADED : 1;
       pen.fillStyle = colour(kind);
       pen.fillRect(left, top, w, size - 1.5);
       pen.globalAlpha = 1;
@@ -100,26 +112,39 @@
   }
 
   function names() {
-    pen.fillStyle = css("--paper"); pen.fillRect(0, 0, LEFT - 2, height);
+    pen.fillStyle = css("--paper"); pen.fillRect(0, TOP - 4, LEFT - 2, height - AXIS - TOP + 6);
     pen.textAlign = "left";
     bands.forEach((band, i) => {
       const [name, kind] = data.workers[i], middle = (band.top + band.bottom) / 2;
       const two = kind && kind !== name && band.bottom - band.top > 24;
-      pen.fillStyle = css("--ink"); pen.font = "600 13px system-ui, sans-serif";
+      pen.fillStyle = css("--ink"); pen.font = STRONG;
       pen.fillText(cut(name), 12, middle + (two ? -2 : 4));
-      pen.fillStyle = css("--soft"); pen.font = "12px system-ui, sans-serif";
+      pen.fillStyle = css("--soft"); pen.font = PLAIN;
       if (two) pen.fillText(cut(kind), 12, middle + 13);
     });
   }
 
-  const cut = (text) => text.length > 17 ? `${text.slice(0, 16)}…` : text;
+  // The text, or what of its beginning has room beside the bars.
+  function cut(text) {
+    const room = LEFT - 20;
+    if (pen.measureText(text).width <= room) return text;
+    let short = text.slice(0, 80);
+    while (short && pen.measureText(`${short}…`).width > room) short = short.slice(0, -1);
+    return `${short}…`;
+  }
+
+  function margin() {
+    pen.font = STRONG;
+    const widest = data.workers.reduce((most, [name]) => Math.max(most, pen.measureText(name).width), 60);
+    return Math.min(Math.max(90, 24 + widest), 230, width / 4);
+  }
 
   function draw() {
     const scale = window.devicePixelRatio || 1;
     width = canvas.parentElement.clientWidth;
     canvas.width = width * scale; canvas.height = height * scale; canvas.style.height = `${height}px`;
     pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pen.font = "12px system-ui, sans-serif";
+    LEFT = Math.round(margin());
     pen.clearRect(0, 0, width, height);
     hits = [];
     axis();
@@ -127,9 +152,9 @@
     bars(data.actual, false);
     transfers(data.plannedTransfers, actualLane ? 0.35 : 0.8);
     transfers(data.actualTransfers, 0.8);
-    const close = data.bound !== null && Math.abs(x(data.predicted) - x(data.bound)) < 90;
-    marker(data.bound, close ? "" : "proven bound", [2, 3]);
-    marker(data.predicted, close ? "proven bound, predicted" : "predicted", [6, 4]);
+    const taken = [];
+    marker(data.predicted, "predicted", css("--soft"), [6, 4], taken);
+    marker(data.bound, "no plan can beat", css("--good"), [2, 3], taken);
     names();
   }
 
@@ -176,7 +201,7 @@
   canvas.addEventListener("pointerup", () => { grabbed = null; });
   canvas.addEventListener("pointermove", (event) => {
     if (!grabbed) return point(event);
-    const shift = (grabbed[0] - event.clientX) / (width - LEFT - 12) * (grabbed[2] - grabbed[1]);
+    const shift = (grabbed[0] - event.clientX) / (width - LEFT - RIGHT) * (grabbed[2] - grabbed[1]);
     move(grabbed[1] + shift, grabbed[2] + shift);
   });
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
@@ -190,16 +215,19 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
   const legend = document.getElementById("legend");
-  const entry = (text, background, border) => {
+  const entry = (text, background, border, faded) => {
     const item = document.createElement("span"), box = document.createElement("i");
-    box.style.background = background; if (border) box.style.border = border;
+    box.style.background = background;
+    if (border) box.style.border = border;
+    if (faded) { box.style.opacity = FADED; box.style.height = "7px"; }
     item.append(box, text); legend.append(item);
   };
   data.kinds.slice(0, 12).forEach((kind, i) => entry(kind, colour(i)));
   if (data.kinds.length > 12) entry(`${data.kinds.length - 12} more kinds`, "transparent", "1px solid var(--line)");
+  legend.append(document.createElement("b"));
+  if (planLane && actualLane) { entry("planned", colour(0), "", true); entry("actual", colour(0)); }
   entry("critical path", "transparent", "2px solid var(--accent)");
   if (moving) entry("transfer", "var(--soft)");
-  if (planLane && actualLane) entry("pale above: planned, full below: actual", "transparent");
   draw();
   document.body.dataset.drawn = String(hits.length);
 })();

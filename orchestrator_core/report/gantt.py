@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.report.critical_path import CLOCK_JITTER, Bar
 
 PRECISION = 4
@@ -23,12 +25,15 @@ class Bars:
 
     @staticmethod
     def of(run: RunRecord) -> Bars:
-        planned = (
-            [Bar(a.task, a.worker, a.start, a.end) for a in run.plan.schedule.assignments]
-            if run.plan
-            else []
-        )
+        planned = _planned(run.plan.schedule) if run.plan else []
         return Bars(planned, [Bar(t.task, t.worker, t.start, t.end) for t in run.tasks])
+
+
+def _planned(schedule: Schedule) -> list[Bar]:
+    tasks, workers = schedule.task_names, schedule.worker_names
+    columns = (schedule.task, schedule.worker, schedule.start, schedule.end)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [Bar(tasks[task], workers[worker], start, end) for task, worker, start, end in rows]
 
 
 def gantt_data(run: RunRecord, bars: Bars, critical: set[str]) -> dict[str, Any]:
@@ -95,11 +100,15 @@ def _pack(bars: list[Bar]) -> list[tuple[Bar, int]]:
     """Bars of a worker that overlap get different rows, as few as possible."""
     free_at: dict[str, list[float]] = {}
     packed = []
-    for bar in sorted(bars, key=lambda bar: (bar.start, bar.end, bar.task)):
+    for bar in sorted(bars, key=attrgetter("start", "end", "task")):
         rows = free_at.setdefault(bar.worker, [])
-        slack = CLOCK_JITTER + 0.01 * (bar.end - bar.start)
-        row = next((i for i, end in enumerate(rows) if end <= bar.start + slack), len(rows))
-        if row == len(rows):
+        latest = bar.start + (CLOCK_JITTER + 0.01 * (bar.end - bar.start))
+        row = 0
+        for end in rows:
+            if end <= latest:
+                break
+            row += 1
+        else:
             rows.append(0.0)
         rows[row] = bar.end
         packed.append((bar, row))
@@ -111,15 +120,19 @@ def _planned_transfers(
 ) -> list[list[float]]:
     if run.plan is None:
         return []
+    plan = run.plan.schedule
+    task = [task_index.get(name, -1) for name in plan.task_names]
+    worker = [worker_index.get(name) for name in plan.worker_names]
+    columns = (
+        plan.transfer_task,
+        plan.transfer_destination,
+        plan.transfer_start,
+        plan.transfer_end,
+    )
     return [
-        [
-            task_index[t.task],
-            worker_index[t.destination],
-            round(t.start, PRECISION),
-            round(t.end, PRECISION),
-        ]
-        for t in run.plan.schedule.transfers
-        if t.end > t.start and t.destination in worker_index
+        [task[t], there, round(start, PRECISION), round(end, PRECISION)]
+        for t, w, start, end in zip(*(column.tolist() for column in columns), strict=True)
+        if end > start and (there := worker[w]) is not None
     ]
 
 

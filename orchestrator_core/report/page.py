@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+from collections import Counter
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -17,7 +18,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.learn.drift import drift
-from orchestrator_core.report.critical_path import critical_path
+from orchestrator_core.report.critical_path import Bar, critical_path
 from orchestrator_core.report.gantt import Bars, gantt_data, short_kind
 
 LONGEST_TABLE = 40
@@ -90,7 +91,9 @@ def _seconds(value: float | None) -> str:
         return f"{value / 3600:.2f} h"
     if value >= 600:
         return f"{value / 60:.1f} min"
-    return f"{value:.2f} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
+    if value >= 0.1:
+        return f"{value:.2f} s" if value < 100 else f"{value:.1f} s"
+    return "0 s" if value == 0 else f"{1000 * value:.2g} ms"
 
 
 def _percent(value: float | None) -> str:
@@ -101,7 +104,7 @@ def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
     """(label, value, remark) of the cards at the top."""
     cards = []
     if run.tasks:
-        cards.append(("took", _seconds(run.seconds), f"{len(run.tasks)} tasks, {run.mode}"))
+        cards.append(("took", _seconds(run.seconds), f"{len(run.tasks):,} tasks, {run.mode}"))
     if run.plan:
         cards += _plan_figures(run, run.plan)
     return cards
@@ -119,7 +122,7 @@ def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]
     ]
     if plan.default_predicted:
         faster = plan.default_predicted / plan.predicted if plan.predicted > 0 else math.nan
-        remark = f"simulated; the plan is {faster:.2f}× faster"
+        remark = f"simulated; the plan is {faster:.2f}× as fast"
         cards.append(("Dask's own order", _seconds(plan.default_predicted), remark))
     return cards
 
@@ -140,17 +143,26 @@ def _worker_rows(run: RunRecord, bars: Bars) -> list[dict[str, Any]]:
     """How busy each worker was, and was to be."""
     length = run.seconds if run.tasks else (run.plan.predicted if run.plan else 0.0)
     promised = run.plan.predicted if run.plan else 0.0
+    actual, planned = _work(bars.actual), _work(bars.planned)
+    tasks = Counter(bar.worker for bar in bars.actual or bars.planned)
     rows = []
     for worker in run.cluster.workers:
-        busy = sum(bar.end - bar.start for bar in bars.actual if bar.worker == worker.name)
-        plan = sum(bar.end - bar.start for bar in bars.planned if bar.worker == worker.name)
+        busy, plan = actual.get(worker.name, 0.0), planned.get(worker.name, 0.0)
         rows.append(
             {
                 "name": worker.name,
                 "kind": worker.kind,
-                "tasks": sum(bar.worker == worker.name for bar in bars.actual or bars.planned),
+                "tasks": tasks[worker.name],
                 "busy": busy / (length * worker.threads) if bars.actual and length else None,
                 "planned": plan / (promised * worker.threads) if promised else None,
             }
         )
     return rows
+
+
+def _work(bars: list[Bar]) -> dict[str, float]:
+    """Seconds of the bars of each worker."""
+    found: dict[str, float] = {}
+    for bar in bars:
+        found[bar.worker] = found.get(bar.worker, 0.0) + (bar.end - bar.start)
+    return found

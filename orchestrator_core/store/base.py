@@ -232,4 +232,5 @@ def observation_of(record: TaskRecord, run_id: str) -> Observation:
         run_id=run_id,
         memory_peak=record.memory_peak,
         device_memory=record.device_memory,
+        setup_seconds=record.setup_seconds,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,18 @@ from orchestrator_core.store.base import (
     teaching,
 )
 from orchestrator_core.store.codec import pack_json, unpack_run, unpack_schedule
+from orchestrator_core.store.tables import task_records
+
+_EXECUTED = ("task", "kind", "worker", "worker_kind", "start_seconds", "end_seconds")
+_LATER = ("attempt", "memory_peak", "status", "setup_seconds", "device_memory")
+RECORDED = tuple(
+    task_records.c[name] for name in (*_EXECUTED, "nbytes", "transfer_seconds", *_LATER)
+)
+"""Columns of a task record, in the order in which they are read."""
+
+_LEARNED = ("setup_seconds", "nbytes", "run_id", "memory_peak", "device_memory")
+OBSERVED = tuple(task_records.c[name] for name in (*_EXECUTED, *_LEARNED))
+"""Columns of an observation, in the order in which they are read."""
 
 
 def schedule_row(stored: StoredSchedule) -> dict[str, Any]:
@@ -127,35 +139,41 @@ def task_rows(run: RunRecord) -> list[dict[str, Any]]:
     ]
 
 
-def _task_record(row: Row[Any]) -> TaskRecord:
+def _task_record(row: Sequence[Any]) -> TaskRecord:
+    """Of a row with the columns `RECORDED`."""
+    task, kind, worker, worker_kind, start, end, nbytes, sent, *others = row
+    attempt, memory, status, setup, device = others
     return TaskRecord(
-        task=row.task,
-        kind=row.kind,
-        worker=row.worker,
-        worker_kind=row.worker_kind,
-        start=row.start_seconds,
-        end=row.end_seconds,
-        nbytes=math.nan if row.nbytes is None else row.nbytes,
-        transfer_seconds=math.nan if row.transfer_seconds is None else row.transfer_seconds,
-        attempt=row.attempt,
-        memory_peak=row.memory_peak,
-        status=row.status,
-        setup_seconds=row.setup_seconds or 0.0,
-        device_memory=row.device_memory,
+        task=task,
+        kind=kind,
+        worker=worker,
+        worker_kind=worker_kind,
+        start=start,
+        end=end,
+        nbytes=math.nan if nbytes is None else nbytes,
+        transfer_seconds=math.nan if sent is None else sent,
+        attempt=attempt,
+        memory_peak=memory,
+        status=status,
+        setup_seconds=setup or 0.0,
+        device_memory=device,
     )
 
 
-def observation(row: Row[Any]) -> Observation:
+def observation(row: Sequence[Any]) -> Observation:
+    """Of a row with the columns `OBSERVED`."""
+    task, kind, worker, worker_kind, start, end, setup, nbytes, run_id, memory, device = row
     return Observation(
-        task=row.task,
-        kind=row.kind,
-        worker=row.worker,
-        worker_kind=row.worker_kind,
-        seconds=row.end_seconds - row.start_seconds - (row.setup_seconds or 0.0),
-        nbytes=math.nan if row.nbytes is None else row.nbytes,
-        run_id=row.run_id,
-        memory_peak=row.memory_peak,
-        device_memory=row.device_memory,
+        task=task,
+        kind=kind,
+        worker=worker,
+        worker_kind=worker_kind,
+        seconds=end - start - (setup or 0.0),
+        nbytes=math.nan if nbytes is None else nbytes,
+        run_id=run_id,
+        memory_peak=memory,
+        device_memory=device,
+        setup_seconds=setup or 0.0,
     )
 
 

@@ -46,6 +46,8 @@ from orchestrator_core.store.engine import BUSY_SECONDS
 from orchestrator_core.store.findings import Findings
 from orchestrator_core.store.location import masked, to_url
 from orchestrator_core.store.rows import (
+    OBSERVED,
+    RECORDED,
     clean,
     cluster_row,
     key_columns,
@@ -215,7 +217,7 @@ class ScheduleStore:
         def work(connection: Connection) -> list[Observation]:
             found: list[Observation] = []
             for kind in dict.fromkeys(map(clean, kinds)):
-                query = select(table).where(table.c.kind == kind, table.c.teaches)
+                query = select(*OBSERVED).where(table.c.kind == kind, table.c.teaches)
                 newest = query.order_by(table.c.id.desc()).limit(limit_per_kind)
                 found.extend(map(observation, connection.execute(newest)))
             return found
@@ -274,7 +276,7 @@ class ScheduleStore:
     def _run_where(self, wanted: ColumnElement[bool]) -> RunRecord | None:
         """The newest such run that is whole; damaged ones are dropped."""
         newest = select(runs).where(wanted).order_by(runs.c.started_at.desc()).limit(1)
-        mine = select(task_records).order_by(task_records.c.id)
+        mine = select(*RECORDED).order_by(task_records.c.id)
 
         def work(connection: Connection) -> tuple[Row[Any], Sequence[Row[Any]]] | None:
             row = connection.execute(newest).first()

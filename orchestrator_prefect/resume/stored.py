@@ -6,6 +6,7 @@ task in full, as if nothing were stored.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -23,7 +24,7 @@ from orchestrator_prefect.sending.epoch import Submission
 from orchestrator_prefect.sending.futures import PlannedFuture
 
 READY_SECONDS = 5.0
-"""How long the first submission waits for the server to say what is stored."""
+"""So long after it was asked the server has to have said what is stored; nobody waits longer."""
 
 STORED = ":stored"
 """What the kind of a stored task ends with in plans: its time is not that of the others."""
@@ -41,6 +42,7 @@ class Stored:
         self._taken: set[str] = set()
         self._lock = Lock()
         self._tries: Future[EarlierTries] | None = None
+        self._until = time.monotonic() + READY_SECONDS
         if info.runs_again:
             self._tries = Future()
             Thread(target=self._ask, args=(info,), name="stored", daemon=True).start()
@@ -53,7 +55,7 @@ class Stored:
         if self._tries is None:
             return
         try:
-            tries = self._tries.result(READY_SECONDS)
+            tries = self._tries.result(max(0.0, self._until - time.monotonic()))
             with self._lock:
                 key = self._find(tries, task, arguments)
                 if key is not None:

@@ -29,6 +29,10 @@ class Link(Protocol):
         """The workers that are there now."""
         ...
 
+    def prepared(self) -> Mapping[str, Sequence[str]]:
+        """By worker, the kinds of tasks whose setup its process has behind it."""
+        ...
+
     def begin(
         self,
         run_id: str,
@@ -55,8 +59,8 @@ class Link(Protocol):
         """Names of Prefect states other than Completed in which tasks ended, by key."""
         ...
 
-    def end(self, run_id: str) -> None:
-        """Nothing more comes; the scheduler may forget the run."""
+    def end(self, run_id: str) -> Sequence[str]:
+        """Nothing more comes; the scheduler may forget the run. What people are to know of it."""
         ...
 
 
@@ -87,6 +91,10 @@ class DaskLink:
         found: Cluster = self._scheduler.fetch_cluster(self._client)
         return found
 
+    def prepared(self) -> Mapping[str, Sequence[str]]:
+        found: Mapping[str, Sequence[str]] = self._scheduler.fetch_prepared(self._client)
+        return found
+
     def begin(
         self,
         run_id: str,
@@ -108,5 +116,6 @@ class DaskLink:
 
         return fetch_states(self._client, keys)
 
-    def end(self, run_id: str) -> None:
-        self._scheduler.end(self._client, run_id)
+    def end(self, run_id: str) -> Sequence[str]:
+        notes: list[str] = self._scheduler.end(self._client, run_id)
+        return notes

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from orchestrator_core.settings import SETTINGS, Level, Source, checked
 from orchestrator_core.settings.source import mapping
@@ -52,20 +51,3 @@ class Options:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         del values["estimates"]
         return {name: value for name, value in values.items() if value is not None}
-
-
-_decorated: WeakKeyDictionary[Callable[..., Any], Options] = WeakKeyDictionary()
-"""What `@optimized_flow` was told, by the function that it was put on."""
-
-
-def remember(function: Callable[..., Any], options: Options) -> None:
-    """The decorator of this function was told that; it holds under other task runners, too."""
-    _decorated[function] = options
-
-
-def decorated(function: object) -> Options:
-    """What the decorator of this function was told; nothing for a plain flow."""
-    try:
-        return _decorated.get(function, Options())  # type: ignore[call-overload,no-any-return]
-    except TypeError:  # a callable that takes no weak references
-        return Options()

@@ -113,3 +113,23 @@ def test_it_works_where_prefect_is_not_installed(
 ) -> None:
     monkeypatch.setitem(sys.modules, command.PREFECT, None)  # type: ignore[arg-type]
     assert invoke("config", "--show-origin").code == 0
+
+
+def test_a_path_at_home_is_short_for_people_and_whole_for_programs(
+    invoke: Invoke, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(database.parents[1]))
+    assert "~/data/schedules.db" in invoke("config").out
+    store = json.loads(invoke("config", "--json").out)["settings"][0]
+    assert (store["setting"], store["value"]) == ("store", str(database))
+
+
+def test_a_narrow_terminal_is_left_to_values_and_origins(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    narrow = invoke("config", "--show-origin").out
+    assert "meaning" not in narrow
+    assert "pyproject.toml" in narrow
+    assert max(map(len, narrow.splitlines())) <= 70
+    assert "meaning" in invoke("config").out

@@ -152,7 +152,14 @@ def test_a_solver_that_does_not_answer_or_answers_wrongly_is_bad(
         raise PlanningFailed("cpsat was killed after 20 s")
 
     monkeypatch.setattr(portfolio, "plan", fails)
-    assert "was killed" in solver.check_solver().found
+    check = solver.check_solver()
+    assert (check.verdict, "was killed" in check.found) == (Verdict.BAD, True)
+    seconds = iter([100.0, 120.5])
+    monkeypatch.setattr(solver, "clock", lambda: next(seconds))
+    check = solver.check_solver()
+    assert check.verdict is Verdict.WARNING, "a busy machine is no broken solver"
+    assert "no answer within 20 s" in check.found
+    monkeypatch.undo()
     slow = Schedule([Assignment("t0", "w0", 0.0, 3.0)])
     wrong = PlanResult(slow, 3.0, "CP-SAT", "cpsat", "", 0.1)
     monkeypatch.setattr(portfolio, "plan", lambda *_: wrong)

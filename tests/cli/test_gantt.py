@@ -82,9 +82,18 @@ def test_the_kinds_with_the_most_work_get_colours() -> None:
     palette = Palette([f"[red]k{i}" for i in range(8)], [use("a", pieces)])
     assert palette.colour(7) == COLOURS[0]
     assert palette.colour(0) == OTHER_COLOUR
-    legend = palette.legend()
+    legend = palette.legend(200)
     assert "[red]k7" in legend.plain
     assert "2 more kinds" in legend.plain
+
+
+def test_the_legend_tears_no_entry_and_keeps_to_the_width() -> None:
+    pieces = [Piece(i, i + 1, i) for i in range(7)]
+    palette = Palette([f"kind {'x' * i}" for i in range(7)], [use("a", pieces)])
+    lines = palette.legend(30).plain.splitlines()
+    assert len(lines) > 2
+    assert all(line.startswith("■ ") and len(line) <= 30 for line in lines)
+    assert lines[-1].endswith("■ 1 more kind")
 
 
 def test_a_schedule_of_no_length_can_be_drawn() -> None:

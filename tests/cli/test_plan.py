@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from orchestrator_core.cli import plan_view
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.record import Burst
 from orchestrator_core.graph.cluster import Cluster, Worker
@@ -307,3 +309,20 @@ def test_hostile_names_are_only_text(invoke: Invoke, tmp_path: Path) -> None:
     assert "[bold]<b>:smile:" in shown.out
     assert "[b]y" in shown.out
     assert "\x1b" not in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("predicted", "lead", "said"),
+    [
+        (5.0, 0.0, ""),
+        (6.0, 1.0, "of which 1.00 s until the first task starts"),
+        (6.7, 1.0, "of which 1.00 s until the first task starts, 0.70 s because durations vary"),
+        (5.7, 0.0, "of which 0.70 s because durations vary"),
+    ],
+)
+def test_what_a_forecast_holds_beside_the_plan_is_told(
+    predicted: float, lead: float, said: str
+) -> None:
+    result = SimpleNamespace(makespan=5.0)
+    dry = SimpleNamespace(predicted=predicted, lead=lead, result=result)
+    assert plan_view._parts(dry) == said  # type: ignore[arg-type]

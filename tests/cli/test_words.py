@@ -29,7 +29,7 @@ def test_seconds(value: float | None, said: str) -> None:
 def test_percent() -> None:
     assert words.percent(0.1234) == "12.3 %"
     assert words.percent(0.1, sign=True) == "+10.0 %"
-    assert words.percent(-0.05, sign=True) == "-5.0 %"
+    assert words.percent(-0.05, sign=True) == "−5.0 %"
     assert words.percent(None) == "–"
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.costs.model import FirstKnown, GraphCosts
+from orchestrator_core.costs.observation import Observation
 from orchestrator_core.errors import InvalidFormat
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task import Mode
@@ -113,3 +116,20 @@ def test_what_is_no_such_json_is_refused(text: bytes) -> None:
 def test_it_says_what_it_rests_on() -> None:
     costs = fit([observe("load-1", "big", 1.0), observe("load-2", "small", 1.0)])
     assert repr(costs) == "HistoryCosts(1 kinds on 2 worker kinds, 2 observations)"
+
+
+def test_compiling_is_learned_beside_the_work_and_not_as_part_of_it() -> None:
+    """Three processes compiled for about 4 s; what is looked up in no time is no compiling."""
+    setups = (4.0, 0.002, 4.2, 0.0, 3.8, 0.001)
+    seen = [
+        Observation(f"train-{i}", "train", f"w{i % 3}", "any", 1.0, setup_seconds=setup)
+        for i, setup in enumerate(setups)
+    ]
+    seen += [Observation(f"load-{i}", "load", "w0", "any", 2.0) for i in range(3)]
+    costs = fit(seen)
+    assert costs.setup_seconds(("train", "load", "unknown")) == {"train": pytest.approx(4.0)}
+    without = fit([replace(each, setup_seconds=0.0) for each in seen])
+    graph = TaskGraph.from_columns(["train-0"], kinds=["train"])
+    cluster = Cluster([Worker("w0", kind="any")])
+    assert costs.compute_seconds(graph, cluster) == without.compute_seconds(graph, cluster)
+    assert HistoryCosts.from_json(costs.to_json()) == costs

@@ -209,7 +209,7 @@ def test_a_database_that_is_gone_costs_a_plan_and_never_a_run(caplog):
 
 def test_planning_that_crashes_leaves_the_run_unplanned(store, monkeypatch):
     learned(store)
-    monkeypatch.setattr("orchestrator_core.orchestrate.schedules.plan", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("orchestrator_core.plan.portfolio.plan", lambda *_, **__: 1 / 0)
     advice = Orchestrator(store).advise(sweep(), two_workers(), "sweep")
     assert advice.plan is None
     assert "ZeroDivisionError" in advice.reason

@@ -96,10 +96,11 @@ def advisor() -> Advisor:
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[None]:
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
-    from prefect.testing.utilities import prefect_test_harness
 
     with ExitStack() as stack:
         if not RUNNING_SERVER:
+            from prefect.testing.utilities import prefect_test_harness
+
             stack.enter_context(prefect_test_harness(server_startup_timeout=120))
         # At its end a flow waits up to a second for the thread of its heart.
         stack.enter_context(temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}))

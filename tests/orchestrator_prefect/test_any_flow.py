@@ -71,6 +71,9 @@ class Scheduler:
         self.slots |= slots
         return 1000.0
 
+    def prepared(self) -> Mapping[str, list[str]]:
+        return {}
+
     def records(self, run_id: str) -> list[tuple[str, TaskRecord]]:
         return [
             (key, TaskRecord("", "", "w0", "", float(i), i + 1.0)) for i, key in enumerate(self.ran)
@@ -79,8 +82,8 @@ class Scheduler:
     def states(self, keys: Iterable[str]) -> Mapping[str, str]:
         return {}
 
-    def end(self, run_id: str) -> None:
-        return None
+    def end(self, run_id: str) -> list[str]:
+        return []
 
 
 def run(advisor: Knowing, orders: Sequence[Order]) -> tuple[Scheduler, RunRecord]:

@@ -64,7 +64,7 @@ def test_an_argument_means_what_it_means_to_flow(name: str) -> None:
 
 def test_without_arguments_and_with_none() -> None:
     for made in (optimized_flow(body), optimized_flow()(body)):
-        assert type(made) is Flow
+        assert isinstance(made, Flow)
         assert made.name == "body"
         assert made.description == "What it does, in its own words."
         assert isinstance(made.task_runner, OptimizedTaskRunner)

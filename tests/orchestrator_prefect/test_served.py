@@ -38,12 +38,12 @@ def served(prefect_server: None, tmp_path_factory: pytest.TempPathFactory) -> It
             process.wait(60.0)
 
 
-def begun(client: SyncPrefectClient, flow: str, what: str) -> Any:
+def begun(client: SyncPrefectClient, flow: str, what: str, name: str = "served") -> Any:
     found: list[Any] = []
 
     def is_there() -> bool:
         try:
-            found.append(client.read_deployment_by_name(f"{flow}/served"))
+            found.append(client.read_deployment_by_name(f"{flow}/{name}"))
         except ObjectNotFound:
             return False
         return True
@@ -67,11 +67,12 @@ def outcome(client: SyncPrefectClient, flow_run: Any) -> tuple[Any, ...]:
     said: list[Any] = []
 
     def has_said() -> bool:
-        said[:] = [log.message for log in client.read_logs(of_run, limit=200)]
-        return any("does" in message for message in said)
+        logs = client.read_logs(of_run, limit=200)
+        said[:] = [log.message for log in logs if log.message.startswith("does")]
+        return len(said) >= sum(name == "Running" for name, _ in history)
 
     until(has_said, "the logs are there")
-    return history, sorted(notes.of(flow_run)), [m for m in said if m.startswith("does")]
+    return history, sorted(notes.of(flow_run)), said
 
 
 @pytest.mark.parametrize("what", ["add", "fail", "suspend", "wait"])

@@ -29,7 +29,8 @@ def check_jax() -> Check:
         return warning(
             NAME,
             f"is installed, but finds no device: {failure}",
-            "set JAX_PLATFORMS=cpu to do without an accelerator, or mend its driver",
+            "ask again when this machine is idle; if it still finds none, mend the accelerator's "
+            "driver, or set JAX_PLATFORMS=cpu to do without",
         )
     kinds = ", ".join(f"{devices.count(kind)} × {kind}" for kind in dict.fromkeys(devices))
     return good(NAME, f"{version} sees {kinds}")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from orchestrator_core.cli.health.check import Check, bad, good, warning
 from orchestrator_core.errors import OrchestratorError
 
 SOLVER_SECONDS = 20.0
+BUSY = f"gave no answer within {SOLVER_SECONDS:g} s, perhaps since this machine has much else to do"
+
+clock = time.perf_counter
 
 
 def check_solver() -> Check:
@@ -19,9 +23,12 @@ def check_solver() -> Check:
 
     name, mend = "solver", "type: pip install --force-reinstall ortools"
     instance = Instance.from_arrays([[2.0, 3.0], [2.0, 1.0]], [])
+    begun = clock()
     try:
         result = plan(instance, Budget(seconds=SOLVER_SECONDS), ["cpsat"])
     except OrchestratorError as error:
+        if clock() - begun >= SOLVER_SECONDS:
+            return warning(name, f"CP-SAT {BUSY}", f"ask again when it is idle; if need be, {mend}")
         return bad(name, f"CP-SAT gives no answer: {error}", mend)
     if result.makespan != 2.0:
         return bad(name, f"CP-SAT says {result.makespan:g} where 2 is optimal", mend)

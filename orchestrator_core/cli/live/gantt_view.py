@@ -38,7 +38,7 @@ def show(answer: Answer) -> None:
     bound = answer["run"].get("lower_bound") or 0.0
     for line in draw(rows, palette, length, bound, width):
         console.print(line, no_wrap=True, overflow="crop")
-    console.print(palette.legend())
+    console.print(palette.legend(width))
 
 
 def _happened(answer: Answer) -> Iterator[Span]:

@@ -65,6 +65,12 @@ def fetch_cluster(client: Client) -> Any:
     return _sync(client, _fetch_cluster)
 
 
+def fetch_prepared(client: Client) -> Any:
+    """By worker, lists of the kinds of tasks whose setup its process has behind it: it has compiled
+    what they need."""
+    return _sync(client, _fetch_prepared)
+
+
 def begin(
     client: Client,
     run_id: str,
@@ -92,7 +98,8 @@ def records(client: Client, run_id: str) -> Any:
 
 
 def end(client: Client, run_id: str) -> Any:
-    """No more records of this run are wanted."""
+    """No more records of this run are wanted. Returns a list of texts: what there is to know of
+    it, such as how its plan was mended."""
     return _sync(client, _end, run_id)
 
 
@@ -109,8 +116,10 @@ async def _ready(client: Any, timeout: float) -> bool:
     return bool(await client.scheduler.orchestrator_ready(timeout=timeout))
 
 
-async def _end(client: Any, run_id: str) -> None:
-    await client.scheduler.orchestrator_end(run_id=run_id)
+async def _end(client: Any, run_id: str) -> list[str]:
+    # A scheduler with an older version of this project answers nothing.
+    answer = await client.scheduler.orchestrator_end(run_id=run_id)
+    return list((answer or {}).get("notes", ()))
 
 
 async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:
@@ -137,6 +146,10 @@ async def _fetch_cluster(client: Any) -> Cluster:
     if not text:
         raise InvalidCluster("no worker runs on this Dask cluster; start one, then ask again")
     return Cluster.from_json(text)
+
+
+async def _fetch_prepared(client: Any) -> dict[str, list[str]]:
+    return dict(await client.scheduler.orchestrator_prepared())
 
 
 async def _begin(

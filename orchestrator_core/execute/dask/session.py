@@ -228,6 +228,7 @@ class Session:
         """A worker left; the scheduler has already decided anew about its tasks."""
         self.meters.forget(address)
         name = self.roster.remove(address)
+        self.announcements.prepared.pop(name or "", None)
         if name is not None and name not in self.roster:
             self.steering.worker_lost(name)
 

@@ -17,6 +17,7 @@ from orchestrator_core.execute.mending_rules import WORTH_SECONDS
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objectives.saving import ROUNDING
 from orchestrator_core.plan.repair import Event, Replan, replan
 from orchestrator_core.plan.schedule import Schedule
 
@@ -31,6 +32,7 @@ class Correction:
         end: seconds from the start of the run at which it ends, whether followed or not.
         blocked: tasks that no plan can place as things are; they are left to the host.
         rest: the problem as it is believed to be now.
+        remark: what people are to know, whether it is followed or not; said once in a run.
     """
 
     schedule: Schedule
@@ -40,6 +42,7 @@ class Correction:
     end: float
     blocked: tuple[str, ...]
     rest: Instance
+    remark: str = ""
 
 
 class Course:
@@ -51,6 +54,7 @@ class Course:
         worth: part of the remaining time that a change must save; a plan that jumps about helps
             nobody.
         objective: what the plan minimises; deadlines come before it, as due dates.
+        max_price: what the run may cost; None for any price.
     """
 
     def __init__(
@@ -60,12 +64,14 @@ class Course:
         wanted: Collection[str] = (),
         worth: float = 0.05,
         objective: Objective = MAKESPAN,
+        max_price: float | None = None,
     ) -> None:
         if has_deadlines(instance.graph):
             objective = lateness_first(objective)
             instance = Instance(softened(instance.graph), instance.cluster, instance.seconds)
         self.instance, self.objective = instance, objective
-        self.wanted, self.worth = tuple(wanted), worth
+        self.wanted, self.worth, self.max_price = tuple(wanted), worth, max_price
+        self._too_dear = False
         self.follow(schedule)
 
     def follow(self, schedule: Schedule) -> None:
@@ -84,7 +90,7 @@ class Course:
         pace, running = self._pace(sight)
         rest = reprice(self.instance, sight.cluster, sight.paused, pace)
         events = tell(sight, running, rest, self.schedule)
-        if self.objective != MAKESPAN:
+        if self.objective != MAKESPAN or self.max_price is not None:
             return self._mended(sight, pace, rest, events, budget)
         found = replan(
             rest,
@@ -124,14 +130,24 @@ class Course:
         events: tuple[Event, ...],
         budget: Budget | None,
     ) -> Correction:
-        """The correction for another objective than the makespan."""
+        """The correction for another objective than the makespan, or within a price."""
         gone = sight.paused | (set(self.schedule.worker_names) - set(rest.cluster.names))
         whole = reprice(self.instance, sight.cluster, gone, pace)
         problem = Mending(
-            rest, whole, self.schedule, sight.now, events, self.wanted, self.objective, self.worth
+            rest,
+            whole,
+            self.schedule,
+            sight.now,
+            events,
+            self.wanted,
+            self.objective,
+            self.worth,
+            self.max_price,
         )
         found = problem.mended(budget)
         must, better = bool(found.steady.moved), found.best is not found.steady
+        remark = _dear(found.costs[1], self.max_price) if not self._too_dear else ""
+        self._too_dear = self._too_dear or bool(remark)
         return Correction(
             schedule=found.best.schedule,
             moves=len(found.best.moved),
@@ -140,6 +156,7 @@ class Course:
             end=found.best.makespan,
             blocked=found.best.blocked,
             rest=rest,
+            remark=remark,
         )
 
     def _judged(self, found: Replan, sight: Sight, rest: Instance) -> Correction:
@@ -183,8 +200,19 @@ def _why(found: Mended, objective: Objective) -> str:
     if found.best is found.steady:
         return f"{moves}, as they have to"
     kept, values = found.kept, found.values
+    if not values < kept:
+        return f"{moves}, so that the run costs {found.costs[1]:.3g}, not {found.costs[0]:.3g}"
     at = next((i for i, (a, b) in enumerate(zip(kept, values, strict=True)) if b < a), 0)
     return f"{moves}, so that the {objective.criteria[at]} is {values[at]:.3g}, not {kept[at]:.3g}"
+
+
+def _dear(cost: float, limit: float | None) -> str:
+    if limit is None or not limit * (1 + ROUNDING) < cost < math.inf:
+        return ""
+    return (
+        f"it costs {cost:.3g} in all, more than the {limit:g} that it may: what is left costs more "
+        "than was believed, and no way was found to do it for less"
+    )
 
 
 def _reason(found: Replan, must: bool, saved: float) -> str:

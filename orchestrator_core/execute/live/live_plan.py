@@ -17,7 +17,7 @@ class LivePlan:
     """A plan with the problem that it solves; times in seconds from the start of the run.
 
     Attributes:
-        instance, objective, worth, prefetch: as in `Advice`.
+        instance, objective, worth, prefetch, max_price: as in `Advice`.
         schedule: the plan. predicted: its makespan, as it was promised.
     """
 
@@ -27,6 +27,7 @@ class LivePlan:
     objective: Objective = MAKESPAN
     worth: float = 0.05
     prefetch: bool = False
+    max_price: float | None = None
 
     @staticmethod
     def of(advice: Advice) -> LivePlan | None:
@@ -41,6 +42,7 @@ class LivePlan:
             advice.objective,
             advice.worth,
             advice.prefetch,
+            advice.max_price,
         )
 
     @staticmethod
@@ -62,4 +64,5 @@ class LivePlan:
 
     def course(self, wanted: Collection[str]) -> Course:
         """The course of a run that follows it; somebody keeps the `wanted` outputs."""
-        return Course(self.instance, self.schedule, wanted, self.worth, self.objective)
+        wishes = (self.worth, self.objective, self.max_price)
+        return Course(self.instance, self.schedule, wanted, *wishes)

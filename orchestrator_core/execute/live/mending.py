@@ -39,12 +39,14 @@ class Mended:
             same.
         kept, values: what these two are worth under the objective; infinite where tasks are left
             out.
+        costs: money, of both; the same, where no price was asked for.
     """
 
     steady: Replan
     best: Replan
     kept: tuple[float, ...]
     values: tuple[float, ...]
+    costs: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Mending:
         whole: the same with the workers that are gone, so that the past can be judged too.
         schedule, now, events, wanted: as `plan.repair.replan` takes them.
         share: part of a criterion that a change must save.
+        max_price: what the run may cost, past and future together; no change may cost more, unless
+            what is left costs more wherever it goes.
     """
 
     rest: Instance
@@ -66,6 +70,7 @@ class Mending:
     wanted: tuple[str, ...]
     objective: Objective
     share: float
+    max_price: float | None = None
 
     def mended(self, budget: Budget | None = None) -> Mended:
         """The best that repair finds; the budget is for a search, which nobody makes for money.
@@ -76,12 +81,14 @@ class Mending:
         workers = len(self.rest.cluster)
         steady = best = self._repaired(self._limited(np.eye(workers, dtype=np.bool_)), None)
         kept = values = self._values(steady)
+        cost = price = self._cost(steady)
         for freedom in self._freedoms():
             found = self._repaired(freedom, self._budget(budget))
-            theirs = self._values(found)
-            if saves(theirs, values, self.share)[0]:
-                best, values = found, theirs
-        return Mended(steady, best, kept, values)
+            theirs, costs = self._values(found), self._cost(found)
+            ours = (self._over(price), *values)
+            if saves((self._over(costs), *theirs), ours, self.share)[0]:
+                best, values, price = found, theirs, costs
+        return Mended(steady, best, kept, values, (cost, price))
 
     def _budget(self, budget: Budget | None) -> Budget | None:
         """What is due soon has to overtake what was planned before it: only a search sees to it."""
@@ -91,9 +98,18 @@ class Mending:
 
     def _freedoms(self) -> Iterator[Instance]:
         if MONEY & set(self.objective.criteria):
-            prices = np.array([worker.price for worker in self.rest.cluster.workers])
+            prices = self._prices()
             yield self._limited(prices[None, :] == prices[:, None])
         yield self.rest
+        if self.max_price is not None:
+            yield from self._cheaper()
+
+    def _cheaper(self) -> Iterator[Instance]:
+        """Without the dearest workers, and without all but the cheapest."""
+        prices = self._prices()
+        possible = np.isfinite(self.rest.seconds)
+        for limit in sorted({np.unique(prices)[:-1][i] for i in (0, -1) if np.ptp(prices) > 0}):
+            yield self._only(possible & (prices <= limit), possible)
 
     def _limited(self, allowed: NDArray[np.bool_]) -> Instance:
         """Each task only where `allowed` (w, w) says, by the worker where it is planned. If that
@@ -104,17 +120,24 @@ class Mending:
         task = np.array([graph.index[name] for name in plan.task_names])[plan.task]
         free = np.zeros((len(graph), len(rest.cluster)), dtype=np.bool_)
         np.logical_or.at(free, task[at >= 0], allowed[at[at >= 0]])
-        kept = np.isfinite(rest.seconds) & free[graph.mode_task]
+        return self._only(np.isfinite(rest.seconds) & free[graph.mode_task], self._cheapest())
+
+    def _only(self, kept: NDArray[np.bool_], otherwise: NDArray[np.bool_]) -> Instance:
+        """Each task only where it is `kept` (m, w); or `otherwise`, if that is nowhere."""
+        rest, graph = self.rest, self.rest.graph
         homeless = ~np.logical_or.reduceat(kept.any(axis=1), graph.mode_ptr[:-1])[graph.mode_task]
-        kept = np.where(homeless[:, None], self._cheapest(), kept)
+        kept = np.where(homeless[:, None], otherwise, kept)
         return Instance(graph, rest.cluster, np.where(kept, rest.seconds, np.inf))
+
+    def _prices(self) -> NDArray[np.float64]:
+        return np.array([worker.price for worker in self.rest.cluster.workers])
 
     def _cheapest(self) -> NDArray[np.bool_]:
         """(m, w) is the mode possible there, and as cheap as anywhere if prices are asked for?"""
         possible = np.isfinite(self.rest.seconds)
         if not MONEY & set(self.objective.criteria):
             return possible
-        prices = np.array([worker.price for worker in self.rest.cluster.workers])
+        prices = self._prices()
         costs = np.where(possible, self.rest.seconds, 0.0) * prices
         costs[~possible] = np.inf
         cheapest = costs <= costs.min(axis=1, keepdims=True) * (1 + ROUNDING)
@@ -137,6 +160,19 @@ class Mending:
         except InvalidSchedule:
             # Some task is left out, or ran where nobody thought that it could.
             return (np.inf,) * len(self.objective.criteria)
+
+    def _cost(self, found: Replan) -> float:
+        """What the whole run costs; 0 where nobody asks."""
+        if self.max_price is None:
+            return 0.0
+        try:
+            return evaluate(self.whole, found.schedule, "price")[0]
+        except InvalidSchedule:
+            return np.inf
+
+    def _over(self, cost: float) -> float:
+        """By how much that is more than the run may cost."""
+        return 0.0 if self.max_price is None else max(0.0, cost - self.max_price * (1 + ROUNDING))
 
 
 def _dated(rest: Instance) -> Instance:

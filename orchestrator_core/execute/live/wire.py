@@ -25,6 +25,7 @@ class LivePlanWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     objective: str = "makespan"
     worth: float = 0.05
     prefetch: bool = False
+    max_price: float | None = None
 
 
 def encode_plan(plan: LivePlan) -> bytes:
@@ -37,6 +38,7 @@ def encode_plan(plan: LivePlan) -> bytes:
             str(plan.objective),
             plan.worth,
             plan.prefetch,
+            plan.max_price,
         )
     )
 
@@ -50,6 +52,8 @@ def decode_plan(text: str | bytes) -> LivePlan:
         raise InvalidFormat(f"a live plan of format {wire.format!r}; this version reads {FORMAT!r}")
     if not (math.isfinite(wire.predicted) and wire.predicted >= 0 and wire.worth >= 0):
         raise InvalidFormat("a live plan ends after finite seconds, and is worth a part >= 0")
+    if wire.max_price is not None and not wire.max_price >= 0:
+        raise InvalidFormat("a live plan may cost a price >= 0")
     return LivePlan(
         Instance.from_json(bytes(wire.instance)),
         Schedule.from_json(bytes(wire.schedule)),
@@ -57,4 +61,5 @@ def decode_plan(text: str | bytes) -> LivePlan:
         Objective.of(wire.objective),
         wire.worth,
         wire.prefetch,
+        wire.max_price,
     )

@@ -28,6 +28,9 @@ def main() -> None:
     from orchestrator_core.plan.cpsat.importing import import_cp_sat
 
     import_cp_sat()
+    from orchestrator_core.plan.engine.blas import leave_blas_out
+
+    leave_blas_out()
     from orchestrator_core.plan.crew.answering import answer
     from orchestrator_core.plan.crew.messages import Ask
 

@@ -24,6 +24,12 @@ def of(flow_run_id: Any) -> list[str]:
         return list(_notes[str(flow_run_id)])
 
 
+def forget(flow_run_id: Any) -> None:
+    """As if nothing had happened there."""
+    with _lock:
+        _notes.pop(str(flow_run_id), None)
+
+
 def _current() -> Any:
     task = TaskRunContext.get()
     if task is not None and task.task_run.flow_run_id is not None:

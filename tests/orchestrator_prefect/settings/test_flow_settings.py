@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import dask
 import pytest
 from prefect import flow
+from prefect.flows import Flow
 
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
+from orchestrator_prefect.flow_object import options_of
 from orchestrator_prefect.settings.flow_settings import FlowSettings, switched_off
-from orchestrator_prefect.settings.options import Options, decorated
+from orchestrator_prefect.settings.options import Options
 from orchestrator_prefect.settings.variables import Variables
 
 from ..conftest import Advisor
@@ -134,9 +138,45 @@ def body() -> int:
 def test_what_the_decorator_was_told_holds_under_another_task_runner() -> None:
     made = optimized_flow(objective="price", store="x.db")(body)
     again = made.with_options(task_runner=OptimizedTaskRunner(objective="memory"))
-    assert decorated(again.fn) == Options(objective="price", store="x.db")
+    assert options_of(again) == Options(objective="price", store="x.db")
     assert again.task_runner.options == Options(objective="memory")
-    assert decorated(flow(lambda: 1, name="plain").fn) == Options()
+    assert options_of(flow(lambda: 1, name="plain")) == Options()
+
+
+def test_two_flows_of_one_function_keep_their_own_options() -> None:
+    first, second = (optimized_flow(deadline=seconds)(body) for seconds in (10, 20))
+    plain = flow(body)
+    others = [
+        each.with_options(task_runner=OptimizedTaskRunner()) for each in (first, second, plain)
+    ]
+    assert [options_of(each).deadline for each in others] == [10, 20, None]
+    again = others[0].with_options(name="again", retries=1)
+    assert (options_of(again).deadline, again.name, again.retries) == (10, "again", 1)
+
+
+def test_a_method_keeps_the_options_of_its_flow() -> None:
+    class Pipeline:
+        @optimized_flow(deadline=10)
+        def run(self, x: int) -> int:
+            return x
+
+        @classmethod
+        @optimized_flow(deadline=20)
+        def of_the_class(cls) -> None: ...
+
+    assert options_of(Pipeline().run).deadline == 10
+    assert options_of(Pipeline.run).deadline == 10
+
+
+def test_a_flow_travels_as_a_plain_one_and_takes_no_password_along() -> None:
+    store = "postgresql://somebody:hunter2@somewhere/db"
+    made = optimized_flow(store=store, address="tcp://a:1", name="travels")(body)
+    sent = cloudpickle.dumps(made)
+    assert b"hunter2" not in sent
+    assert b"orchestrator_prefect" not in sent.replace(__name__.encode(), b"")
+    arrived = pickle.loads(sent)
+    assert type(arrived) is Flow
+    assert (arrived.name, arrived.task_runner.address) == ("travels", "tcp://a:1")
 
 
 def test_a_run_takes_the_call_before_the_decorator_before_the_environment(

@@ -25,14 +25,20 @@ RECORD_LIMIT = 100_000
 class AnnouncedRun:
     """A ledger of the announced keys of a run; `over` is called with each epoch that has ended."""
 
-    def __init__(self, run_id: str, started_at: float, over: Callable[[Epoch], None]) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        started_at: float,
+        over: Callable[[Epoch], None],
+        prepared: dict[str, set[str]],
+    ) -> None:
         self.run_id = run_id
         self.started_at = started_at
         self.labels: dict[Key, tuple[str, str]] = {}
         self.records: deque[tuple[Key, TaskRecord]] = deque(maxlen=RECORD_LIMIT)
         self.epochs: dict[Key, Epoch] = {}
         self.client = ""
-        self._over = over
+        self._over, self._prepared = over, prepared
 
     def announce(self, tasks: Iterable[tuple[Key, str, str]], now: float) -> Epoch:
         """An epoch begins: these keys, each with name and kind, will come (again)."""
@@ -49,9 +55,17 @@ class AnnouncedRun:
         self.settle(key, "cancelled")
         del self.labels[key], self.epochs[key]
 
+    def notes(self) -> list[str]:
+        """What people are to know of its epochs, each note once."""
+        epochs = dict.fromkeys(self.epochs.values())
+        return list(dict.fromkeys(note for epoch in epochs for note in epoch.notes))
+
     def add(self, ended: Ended) -> None:
         key = ended[0]
-        self.records.append((key, as_record(self.labels[key], ended)))
+        record = as_record(self.labels[key], ended)
+        self.records.append((key, record))
+        if record.setup_seconds > 0:
+            self._prepared.setdefault(record.worker, set()).add(record.kind)
         epoch = self.epochs[key]
         epoch.add(ended, epoch.started_at - self.started_at)
 
@@ -67,12 +81,16 @@ class Announcements:
 
     Args:
         given_up: told of each run that has ended. over: told of each epoch that has.
+
+    Attributes:
+        prepared: by worker, the kinds of tasks whose setup it has behind it, such as compiling.
     """
 
     def __init__(
         self, given_up: Callable[[AnnouncedRun], None], over: Callable[[Epoch], None]
     ) -> None:
         self._given_up, self._over = given_up, over
+        self.prepared: dict[str, set[str]] = {}
         self._runs: OrderedDict[str, AnnouncedRun] = OrderedDict()
         self._epochs: dict[Key, Epoch] = {}
 
@@ -101,7 +119,7 @@ class Announcements:
         """An epoch of `run_id` begins: these keys, each with name and kind, will come."""
         run = self.get(run_id)
         if run is None:
-            run = self._runs[run_id] = AnnouncedRun(run_id, now, self._over)
+            run = self._runs[run_id] = AnnouncedRun(run_id, now, self._over, self.prepared)
             if len(self._runs) > RUN_LIMIT:
                 self.end(next(iter(self._runs)))
         epoch = run.announce(tasks, now)

@@ -214,6 +214,9 @@ class Control:
     def _apply(self, steered: Steered, correction: Correction) -> None:
         steered.expected_end = correction.end
         self._counters.replans += 1
+        if correction.remark:
+            steered.run.notes.append(correction.remark)
+            log.warning("run of %r: %s", steered.run.snapshot.flow, correction.remark)
         if correction.pays and self._steering.carrier is not None:
             self._change(steered, correction)
 

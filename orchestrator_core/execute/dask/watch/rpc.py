@@ -26,6 +26,7 @@ class Handlers:
         self._remove = remove
         self._handlers: Mapping[str, Callable[..., Any]] = {
             "orchestrator_cluster": self.cluster,
+            "orchestrator_prepared": self.prepared,
             "orchestrator_ready": self.ready,
             "orchestrator_begin": self.begin,
             "orchestrator_records": self.records,
@@ -52,6 +53,11 @@ class Handlers:
         found = roster.cluster()
         text = "" if found is None else found.to_json().decode()
         return {"cluster": text, "mode": session.mode}
+
+    def prepared(self) -> dict[str, list[str]]:
+        """By worker, the kinds of tasks whose setup it has behind it, such as compiling."""
+        prepared = self._session.announcements.prepared
+        return {worker: sorted(kinds) for worker, kinds in prepared.items()}
 
     async def ready(self, timeout: float) -> bool:
         """Can the advisor be asked? Waits at most `timeout` seconds for it."""
@@ -96,9 +102,11 @@ class Handlers:
         run = self._session.announcements.get(run_id)
         return [] if run is None else list(_rows(run))
 
-    def end(self, run_id: str) -> None:
-        """Forget the run."""
+    def end(self, run_id: str) -> dict[str, Any]:
+        """Forget the run; answers with what people are to know of it."""
+        run = self._session.announcements.get(run_id)
         self._session.announcements.end(run_id)
+        return {"notes": [] if run is None else run.notes()}
 
     def gantt(
         self, run_id: str | None = None, planned: int = 0, recorded: int = 0, version: int = 0

@@ -44,7 +44,7 @@ function axis() {
   for (let t = Math.max(0, Math.ceil(first() / step) * step); t <= last(); t += step) {
     const px = Math.round(x(t)) + 0.5;
     pen.beginPath(); pen.moveTo(px, TOP - 4); pen.lineTo(px, height - AXIS); pen.stroke();
-    pen.fillText(`${t.toFixed(digits)} s`, Math.max(px, LEFT + 12), height - AXIS + 18);
+    pen.fillText(`${t.toFixed(digits)} s`, px, height - AXIS + 18);
   }
 }
 

@@ -1,0 +1,1 @@
+"""What `make.py` is made of: runs, questions, and what draws their answers."""
