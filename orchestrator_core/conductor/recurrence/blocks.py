@@ -17,14 +17,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from orchestrator_core.conductor.facts.affine import Kind, System
+from orchestrator_core.conductor.facts.affine import System
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan
-from orchestrator_core.conductor.recurrence.batchable import is_batchable
 from orchestrator_core.conductor.recurrence.chunks import Chunks, run
 from orchestrator_core.conductor.recurrence.in_order import in_order
+from orchestrator_core.conductor.recurrence.linear_loops import (
+    MATRIX,
+    is_alike,
+    is_smooth,
+    matrix_size,
+)
 from orchestrator_core.conductor.recurrence.maps import Map, is_fixed, linear_part, map_of
 from orchestrator_core.conductor.recurrence.parts import piece
 from orchestrator_core.conductor.recurrence.splice import spliced
@@ -47,27 +52,20 @@ def in_blocks(
 
 
 MOST = 512
-"""Elements of carries that are not alone: they are moved by a matrix of so many rows."""
+"""Elements of carries that are moved by one matrix, the same in each step."""
 
 
 def is_for_blocks(scan: Scan, systems: Sequence[System]) -> bool:
     """Can the loop run in blocks?"""
-    inputs = scan.carry_inputs
-    smooth = all(jnp.issubdtype(each.dtype, jnp.inexact) for each in inputs)
-    batchable = all(is_batchable(node) for node in scan.body.nodes)
-    linear = {system.kind for system in systems} <= {Kind.LINEAR, Kind.FREE}
-    if not (smooth and batchable and linear):
-        return False
-    return all(_is_moved(scan, system) for system in systems)
+    return is_smooth(scan, systems) and all(_is_moved(scan, system) for system in systems)
 
 
 def _is_moved(scan: Scan, system: System) -> bool:
     """Is it known how a block moves what it is given?"""
-    mine = [scan.carry_inputs[k] for k in system.carries]
     if system.is_elementwise:
-        return len({each.aval for each in mine}) == 1
-    same = len({each.dtype for each in mine}) == 1
-    return same and sum(each.size for each in mine) <= MOST and is_fixed(scan, system)
+        return is_alike(scan, system)
+    size = matrix_size(scan, system)
+    return size is not None and (size <= MATRIX or (size <= MOST and is_fixed(scan, system)))
 
 
 class _Blocks:
@@ -107,8 +105,10 @@ class _Blocks:
         known: Mapping[int, Any],
     ) -> dict[int, Any]:
         """Of a system's carries, what each block is given; `known`: of those that it needs."""
-        fixed = None if system.is_elementwise else self._fixed(system, consts)
-        ends, maps = self._blocks(system, consts, carry, xs, known)
+        alike = not system.is_elementwise and is_fixed(self._scan, system)
+        fixed = self._fixed(system, consts) if alike else None
+        start = None if alike else map_of(self._scan, system)
+        ends, maps = self._blocks(system, consts, carry, xs, known, start)
 
         def onward(now: list[Any], each: Any) -> Any:
             end, map_ = each
@@ -126,14 +126,15 @@ class _Blocks:
         carry: Arrays,
         xs: Arrays,
         known: Mapping[int, Any],
+        start: Map | None,
     ) -> tuple[list[Any], Map | None]:
-        """What each block makes of zero, and how it moves what it is given, if that differs."""
+        """What each block makes of zero, and how it moves what it is given, if that differs: then
+        `start` is the map that moves nothing."""
         scan, places = self._scan, system.carries
         read = [scan.carry_inputs[k] for k in (*places, *known)]
         made = [scan.carry_outputs[k] for k in (*places, *known)]
         body = without_stops(scan.body)
         part = piece(body, [*scan.const_inputs, *read, *scan.x_inputs], made)
-        start = map_of(scan, system) if system.is_elementwise else None
 
         def step(state: Any, xs: Arrays) -> Any:
             mine, map_, others = state

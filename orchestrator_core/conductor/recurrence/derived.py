@@ -17,7 +17,7 @@ import numpy as np
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
-from orchestrator_core.conductor.recurrence.cells import Cell, Cells
+from orchestrator_core.conductor.recurrence.sample import Cell, Sample
 from orchestrator_core.conductor.recurrence.soup import Soup
 from orchestrator_core.conductor.recurrence.splice import spliced
 from orchestrator_core.conductor.recurrence.unparalleled import looped
@@ -87,8 +87,8 @@ def _went(graph: Graph, soup: Soup, result: Value, came: Value) -> dict[int, Val
     if came in values[:-1]:
         return {}
     given = {value: _near_one(random, soup.length, value.dtype) for value in values}
-    forward = Cells(axis, {value: given[value] for value in values[:-1]})
-    both = Cells(axis, given)
+    forward = Sample(axis, {value: given[value] for value in values[:-1]})
+    both = Sample(axis, given)
     for node in graph.nodes:
         forward.take(node)
         both.take(node)
@@ -103,16 +103,16 @@ def _went(graph: Graph, soup: Soup, result: Value, came: Value) -> dict[int, Val
 
 
 def _like(
-    cells: Cells, given: Mapping[Value, Cell], array: Value, wanted: Mapping[Value, Cell]
+    sample: Sample, given: Mapping[Value, Cell], array: Value, wanted: Mapping[Value, Cell]
 ) -> Value | None:
     """The last value that is what should go back to an array."""
     expected = wanted.get(array)
     if expected is None:
         return None
-    made: Sequence[Node] = cells.done
+    made: Sequence[Node] = sample.done
     for value in (output for node in reversed(made) for output in node.outputs):
         if value.shape == array.shape and value.dtype == array.dtype and value not in given:
-            error = np.max(np.abs(cells.known[value] - expected))
+            error = np.max(np.abs(sample.known[value] - expected))
             if error <= SAME * np.max(np.abs(expected)):
                 return value
     return None

@@ -1,9 +1,11 @@
-"""Elementwise affine recurrences as parallel scans.
+"""Affine recurrences as parallel scans.
 
 ``c_t = A_t c_{t-1} + b_t`` is a product of pairs: ``(A, b) (A', b') = (A' A, A' b + b')`` (G.
-Blelloch, "Prefix sums and their applications", 1990). Systems of k carries have k by k matrices for
-each element. Systems are solved in the order in which they need each other. If any state is not
-finite, be it that a product has overflowed which the loop never makes, the loop runs as it was.
+Blelloch, "Prefix sums and their applications", 1990), also where max or log-add-exp adds and
+addition multiplies. Systems of k carries whose elements are alone have k by k matrices for each
+element, others one matrix. Systems are solved in the order in which they need each other. If any
+state is not finite, be it that a product has overflowed which the loop never makes, the loop runs
+as it was.
 """
 
 from __future__ import annotations
@@ -19,8 +21,16 @@ from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan
-from orchestrator_core.conductor.recurrence.batchable import is_batchable
+from orchestrator_core.conductor.recurrence import chunks
+from orchestrator_core.conductor.recurrence.algebras import Algebra, algebra_of
 from orchestrator_core.conductor.recurrence.in_order import in_order
+from orchestrator_core.conductor.recurrence.linear_loops import (
+    LINEAR,
+    MATRIX,
+    is_alike,
+    is_smooth,
+    matrix_size,
+)
 from orchestrator_core.conductor.recurrence.parts import piece
 from orchestrator_core.conductor.recurrence.splice import spliced
 from orchestrator_core.conductor.recurrence.tangents import without_stops
@@ -28,14 +38,20 @@ from orchestrator_core.conductor.recurrence.tangents import without_stops
 Arrays = Sequence[Any]
 
 
+KINDS = LINEAR | {Kind.TROPICAL, Kind.LOG_LINEAR}
+
+
 def is_parallel(scan: Scan, systems: Sequence[System]) -> bool:
     """Can all carries be had by parallel scans?"""
-    kinds = {system.kind for system in systems}
-    same = all(len({scan.carry_inputs[k].aval for k in s.carries}) == 1 for s in systems)
-    plain = all(system.is_elementwise for system in systems)
-    smooth = all(jnp.issubdtype(each.dtype, jnp.inexact) for each in scan.carry_inputs)
-    batchable = all(is_batchable(node) for node in scan.body.nodes)
-    return kinds <= {Kind.LINEAR, Kind.FREE} and same and plain and smooth and batchable
+    return is_smooth(scan, systems, KINDS) and all(_is_known(scan, each) for each in systems)
+
+
+def _is_known(scan: Scan, system: System) -> bool:
+    """Can two steps be one?"""
+    if system.is_elementwise:
+        return is_alike(scan, system)
+    size = matrix_size(scan, system)
+    return size is not None and size <= MATRIX
 
 
 def in_parallel(
@@ -66,19 +82,24 @@ class _Solver:
         xs = arrays[len(scan.consts) + len(scan.carry) :]
         before: dict[int, Any] = {}
         last: dict[int, Any] = {}
+        good = []
         for system in self._systems:
-            states = self._states(system, consts, carry, xs, before)
+            algebra = self._algebra(system, list(before))
+            states = self._states(algebra, system, consts, carry, xs, before)
             for k, state in zip(system.carries, states, strict=True):
                 before[k], last[k] = self._shifted(carry[k], state)
+            good.append(algebra.is_good(states))
         order = range(len(carry))
         ys = self._results(consts, [before[k] for k in order], xs)
         made = [*(last[k] for k in order), *ys]
         if not self._is_guarded:
             return made
-        finite = jnp.all(
-            jnp.stack([jnp.isfinite(x).all() for x in [*before.values(), *last.values()]])
-        )
-        return list(jax.lax.cond(finite, lambda: made, lambda: self._loop(consts, carry, xs)))
+
+        def looped() -> list[Any]:
+            last, ys = chunks.run(scan, range(len(scan.ys)), consts, carry, xs)
+            return [*last, *ys]
+
+        return list(jax.lax.cond(jnp.all(jnp.stack(good)), lambda: made, looped))
 
     def _shifted(self, start: Any, states: Any) -> tuple[Any, Any]:
         """What each step is given, and what the last one hands on."""
@@ -87,8 +108,12 @@ class _Solver:
             return jnp.concatenate([states[1:], first]), states[0]
         return jnp.concatenate([first, states[:-1]]), states[-1]
 
+    def _algebra(self, system: System, known: Sequence[int]) -> Algebra:
+        return algebra_of(self._scan, system, [self._scan.carry_inputs[k] for k in known])
+
     def _states(
         self,
+        algebra: Algebra,
         system: System,
         consts: Arrays,
         carry: Arrays,
@@ -96,28 +121,16 @@ class _Solver:
         before: Mapping[int, Any],
     ) -> list[Any]:
         """What each step hands on."""
-        scan, places = self._scan, system.carries
-        ends = [scan.carry_outputs[k] for k in places]
-        read = [scan.carry_inputs[k] for k in (*places, *before)]
-        part = piece(self._body, [*scan.const_inputs, *read, *scan.x_inputs], ends)
 
-        def pair(known: Arrays, xs: Arrays) -> Any:
-            def step(*mine: Any) -> list[Any]:
-                return evaluate(part, [*consts, *mine, *known, *xs])
+        def step(known: Arrays, xs: Arrays) -> Any:
+            return algebra.step([*consts, *known, *xs])
 
-            zeros = [jnp.zeros_like(carry[k]) for k in places]
-            columns = []
-            for place in range(len(places)):
-                ones = [jnp.ones_like(z) if k == place else z for k, z in enumerate(zeros)]
-                columns.append(jnp.stack(jax.jvp(step, tuple(zeros), tuple(ones))[1]))
-            return jnp.stack(columns, 1), jnp.stack(step(*zeros))
-
-        a, b = jax.vmap(pair)([before[k] for k in before], list(xs))
-        first = -1 if scan.reverse else 0
-        start = jnp.stack([jnp.broadcast_to(carry[k], b.shape[2:]) for k in places])
-        b = b.at[first].add((a[first] * start[None]).sum(1))
-        _, states = jax.lax.associative_scan(_product, (a, b), reverse=scan.reverse)
-        return [states[:, k] for k in range(len(places))]
+        a, b = jax.vmap(step)(list(before.values()), list(xs))
+        at = slice(-1, None) if self._scan.reverse else slice(0, 1)
+        begun = algebra.begun((a[at][0], b[at][0]), [carry[k] for k in system.carries])
+        b = b.at[at].set(begun[None])
+        _, made = jax.lax.associative_scan(algebra.product, (a, b), reverse=self._scan.reverse)
+        return algebra.states(made)
 
     def _results(self, consts: Arrays, before: Arrays, xs: Arrays) -> list[Any]:
         part = piece(self._body, self._body.inputs, self._scan.y_outputs)
@@ -126,20 +139,3 @@ class _Solver:
             return evaluate(part, [*consts, *before, *xs])
 
         return list(jax.vmap(results)(list(before), list(xs))) if self._scan.ys else []
-
-    def _loop(self, consts: Arrays, carry: Arrays, xs: Arrays) -> list[Any]:
-        def step(carry: Any, x: Any) -> Any:
-            made = evaluate(self._scan.body, [*consts, *carry, *x])
-            return made[: len(carry)], made[len(carry) :]
-
-        scan: Any = jax.lax.scan
-        last, ys = scan(step, list(carry), list(xs), self._scan.length, self._scan.reverse)
-        return [*last, *ys]
-
-
-def _product(left: Any, right: Any) -> Any:
-    """Of pairs with k by k matrices for each element: of shapes (T, k, k, ...) and (T, k, ...)."""
-    (a, b), (c, d) = left, right
-    count = a.shape[1]
-    matrix = sum(c[:, :, j, None] * a[:, None, j] for j in range(count))
-    return matrix, sum(c[:, :, j] * b[:, None, j] for j in range(count)) + d

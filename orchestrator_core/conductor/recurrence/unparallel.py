@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.recurrence.absorb import absorb, absorb_shared
 from orchestrator_core.conductor.recurrence.derived import derived, in_loops
 from orchestrator_core.conductor.recurrence.name import NAME
 from orchestrator_core.conductor.recurrence.parts import needed
@@ -45,15 +46,19 @@ def _tried(graph: Graph, soup: Soup, goal: Goal) -> tuple[Graph, Site]:
     try:
         alone = _alone(soup, nodes)
         before, after = price(alone), price(in_a_loop(alone, soup))
-        if known is None and not _is_better(before, after, goal):
-            why = "a plain loop is not cheaper on this device"
-            return graph, Site(NAME, source, FOUND, AS_IT_IS, why, before, after)
         done, chosen = _in_loops(graph, soup, nodes, source)
+        why = "a step is cheaper than its share of the shuffles"
+        if known is None and not _is_better(before, after, goal):
+            absorbed = _absorbed(done, graph, goal)
+            if absorbed is None or not _is_better(price(graph), price(absorbed), goal):
+                why = "a plain loop is not cheaper on this device"
+                return graph, Site(NAME, source, FOUND, AS_IT_IS, why, before, after)
+            before, after = price(graph), price(absorbed)
+            why = "a loop that does what is around it is cheaper"
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         return graph, Site(NAME, source, FOUND, AS_IT_IS, reason)
     if set(nodes).isdisjoint(done.nodes):
-        why = "a step is cheaper than its share of the shuffles"
         return done, Site(NAME, source, FOUND, chosen, why, before, after)
     reason = "something else reads values from within it"
     return graph, Site(NAME, source, FOUND, AS_IT_IS, reason, before, after)
@@ -66,6 +71,21 @@ def _in_loops(graph: Graph, soup: Soup, nodes: Sequence[Node], source: str) -> t
     if found is None:
         return done, "a plain loop"
     return in_loops(graph, soup, found, source), "a plain loop, and its derivative another"
+
+
+def _absorbed(done: Graph, graph: Graph, goal: Goal) -> Graph | None:
+    """With its new loops having taken in what is done around them; None if nothing is."""
+    old = {value for node in graph.nodes for value in node.outputs}
+    sites = []
+    for node in _new_loops(done, old):
+        done, found = absorb(done, done.producer[node.outputs[0]], goal)
+        sites += found
+    done, found = absorb_shared(done, _new_loops(done, old), goal)
+    return done if sites or found else None
+
+
+def _new_loops(graph: Graph, old: Collection[Value]) -> list[Node]:
+    return [n for n in graph.nodes if n.name == "scan" and n.outputs[0] not in old]
 
 
 def _is_better(before: Price, after: Price, goal: Goal) -> bool:

@@ -58,8 +58,9 @@ class _Again:
 
     def _mended(self, first: Any, given: Sequence[Any]) -> Any:
         (smaller,) = self._alone(given)
-        is_too_large = jnp.isfinite(smaller) & ~jnp.isfinite(first)
-        return jnp.where(is_too_large, smaller / SMALLER, first)
+        # It is NaN where an infinity met what is too small for the type, which the first did not.
+        stays = jnp.isfinite(first) | jnp.isnan(smaller)
+        return jnp.where(stays, first, smaller / SMALLER)
 
 
 def _kept(first: Any, given: Sequence[Any]) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.facts.axes import ROLES, Role
@@ -18,6 +19,7 @@ from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.region import Region, grown
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
+from orchestrator_core.conductor.tile.shared import are_shared
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048)
 """Elements of a tile along each axis."""
@@ -100,6 +102,8 @@ def refusal(candidate: Candidate, settings: TileSettings) -> str:
     return ""
 
 
+Of = TypeVar("Of")
+
 LEVEL = 1.25
 """So close, prices do not tell forms apart: larger tiles are taken, which begin fewer loops."""
 
@@ -109,7 +113,7 @@ class Form:
     """A candidate in tiles of a size.
 
     Attributes:
-        passes: by level, what runs them. prices: and what they cost.
+        size: of a tile of the first pass. passes: by level, what runs them. prices: their cost.
     """
 
     size: dict[Role, int]
@@ -129,8 +133,8 @@ def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Pr
     """The fastest form, or the one with the largest tiles that stay in the cache of those that are
     level with it; if memory is wanted, the smallest of those that are nearly as fast. Where memory
     is limited, of those that fit."""
-    sizes = _sizes(candidate, settings, goal.memory is not None)
-    forms = [_form(candidate, size, settings, prices) for size in sizes]
+    shapes = _shapes(candidate, settings, goal.memory is not None)
+    forms = [_form(candidate, shape, settings, prices) for shape in shapes]
     fit = [form for form in forms if goal.memory is None or form.temp_bytes <= goal.memory]
     forms = fit or [min(forms, key=lambda form: form.temp_bytes)]
     fastest = min(form.seconds for form in forms)
@@ -139,34 +143,86 @@ def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Pr
         return min(near, key=lambda form: form.temp_bytes)
     level = [form for form in forms if form.seconds <= LEVEL * fastest]
     cached = [form for form in level if _is_cached(candidate, form)]
-    return max(cached, key=lambda form: form.size["i"], default=level[0])
+    form = max(cached, key=lambda form: form.size["i"], default=level[0])
+    is_free = settings.tile is None and settings.shape is None and goal.memory is None
+    return _for_all_cores(candidate, form, settings, prices) if is_free else form
+
+
+def _for_all_cores(
+    candidate: Candidate, form: Form, settings: TileSettings, prices: Prices
+) -> Form:
+    """If its products are too small for all cores, the first in larger tiles whose products are
+    not, if it is level with this one: prices do not know of cores."""
+    if this_device().platform != "cpu" or _are_shared(form.passes.values()):
+        return form
+    outer, size = first_of(candidate.passes).outer, form.size["i"]
+    wide = (size, 2 * size) if outer == ROLES[0] else (2 * size, size)
+    for shape in (wide, (2 * size, 2 * size)):
+        if _largest(candidate, shape) > settings.max_elements:
+            break
+        if _are_shared(_runners(candidate, shape, settings).values()):
+            wider = _form(candidate, shape, settings, prices)
+            return wider if wider.seconds <= LEVEL * form.seconds else form
+    return form
+
+
+def _are_shared(runners: Iterable[Runner]) -> bool:
+    return all(are_shared(runner.one, runner.size) for runner in runners)
 
 
 def _is_cached(candidate: Candidate, form: Form) -> bool:
     """Does the largest value of a tile stay in the cache?"""
-    largest = max(one.largest(form.size) for one in candidate.passes.values())
+    largest = max(runner.one.largest(runner.size) for runner in form.passes.values())
     itemsize = candidate.region.seed.nbytes // max(candidate.region.seed.size, 1)
     return largest * itemsize <= this_device().cache_bytes
 
 
-def _form(candidate: Candidate, size: int, settings: TileSettings, prices: Prices) -> Form:
-    length = candidate.region.length
-    sizes = {role: min(size, length[role]) for role in ROLES}
-    passes = {k: Runner(one, sizes, settings.skips) for k, one in candidate.passes.items()}
+def _form(
+    candidate: Candidate, shape: tuple[int, int], settings: TileSettings, prices: Prices
+) -> Form:
+    passes = _runners(candidate, shape, settings)
+    sizes = first_of(passes).size
     return Form(sizes, passes, {level: prices.of(runner) for level, runner in passes.items()})
 
 
-def _sizes(candidate: Candidate, settings: TileSettings, is_limited: bool) -> list[int]:
-    """Those whose tiles are not too large, or else the smallest; where memory is limited, small
-    ones as well."""
+def _runners(
+    candidate: Candidate, shape: tuple[int, int], settings: TileSettings
+) -> dict[int, Runner]:
+    """Tiles are longer along the same loop in all passes, so they lie otherwise where the outer
+    loop of a pass runs along the other role.
+
+    Args:
+        shape: of a tile of the first pass, along the roles ``i`` and ``j``.
+    """
+    first, length = first_of(candidate.passes), candidate.region.length
+    made = {}
+    for level, one in candidate.passes.items():
+        pair = shape if one.outer == first.outer else shape[::-1]
+        sizes = {role: min(n, length[role]) for role, n in zip(ROLES, pair, strict=True)}
+        made[level] = Runner(one, sizes, settings.skips)
+    return made
+
+
+def first_of(by_level: dict[int, Of]) -> Of:
+    return by_level[min(by_level)]
+
+
+def _shapes(
+    candidate: Candidate, settings: TileSettings, is_limited: bool
+) -> list[tuple[int, int]]:
+    """Squares that are not too large, or else the smallest; where memory is limited, small ones as
+    well."""
+    if settings.shape is not None:
+        return [settings.shape]
     if settings.tile is not None:
-        return [settings.tile]
-    fit = [size for size in SIZES if _largest(candidate, size) <= settings.max_elements]
+        return [(settings.tile, settings.tile)]
+    fit = [size for size in SIZES if _largest(candidate, (size, size)) <= settings.max_elements]
     longest = max(candidate.region.length.values())
     some = [size for size in fit if size < 2 * longest]
-    return (some if is_limited else some[-SEARCHED:]) or [SIZES[0]]
+    chosen = (some if is_limited else some[-SEARCHED:]) or [SIZES[0]]
+    return [(size, size) for size in chosen]
 
 
-def _largest(candidate: Candidate, size: int) -> int:
-    tile = {role: min(size, candidate.region.length[role]) for role in ROLES}
-    return max(one.largest(tile) for one in candidate.passes.values())
+def _largest(candidate: Candidate, shape: tuple[int, int]) -> int:
+    runners = _runners(candidate, shape, TileSettings()).values()
+    return max(runner.one.largest(runner.size) for runner in runners)

@@ -41,9 +41,10 @@ def _sum_of(candidate: Candidate, form: Form, plan: Plan, where: _Where) -> Node
 
 
 def _as_it_is(candidate: Candidate, form: Form, plan: Plan) -> Runner:
-    """What sums a boundary alone, in tiles of one size if the axes have a divisor that will do."""
+    """What sums a boundary alone, in tiles of one size if the axes have a divisor that will do.
+    They are smaller, since it seldom runs, and what it needs is set apart all the time."""
     one = pass_as_it_is(candidate.region, candidate.levels, plan)
-    return plain_runner(one, form.size)
+    return plain_runner(one, {role: -(-size // 2) for role, size in form.size.items()})
 
 
 class _Where:

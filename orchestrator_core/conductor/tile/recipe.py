@@ -7,12 +7,14 @@ ever be right about what belongs to a region.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import jax.numpy as jnp
 
+from orchestrator_core.conductor.cost.rules.elementwise import SIMPLE
 from orchestrator_core.conductor.facts.axes import Spec, Untileable, roles
 from orchestrator_core.conductor.facts.bounds import COPIES, is_below_zero
 from orchestrator_core.conductor.facts.dataflow import Dataflow
@@ -25,6 +27,8 @@ from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 VIEWS = ("broadcast_in_dim", "transpose", *RESHAPES)
 ONE_BY_ONE = ELEMENTWISE | {*VIEWS}
+LIGHT = frozenset((*SIMPLE, *VIEWS, "iota"))
+"""What is made again sooner than kept."""
 
 Key: TypeAlias = tuple[Value, Spec]
 """A value, and how tiles cut it."""
@@ -41,12 +45,15 @@ class Step:
     """Attributes:
     node: what is done. made: what it makes. inputs: what it reads.
     is_below_zero: is it a difference that is proven to be nowhere above zero?
+    late: how many of its inputs, the last, it seldom needs. Where tiles wait for that it is given
+        a function in their place, which makes them.
     """
 
     node: Node
     made: Key
     inputs: tuple[Wanted, ...]
     is_below_zero: bool = False
+    late: int = 0
 
     @property
     def spec(self) -> Spec:
@@ -72,13 +79,39 @@ class Recipe:
         """What must be there as a whole."""
         return tuple(dict.fromkeys(value for value, _ in self.leaves))
 
-    def tiles(self, read: Callable[[Key], Any], tile: Tile) -> Mapping[Key, Any]:
-        """All tiles at one place; `read` cuts leaves."""
+    def tiles(
+        self, read: Callable[[Key], Any], tile: Tile, waits: bool = False
+    ) -> Mapping[Key, Any]:
+        """All tiles at one place; `read` cuts leaves.
+
+        Args:
+            waits: is what a step seldom needs made when it does?
+        """
         known = {key: read(key) for key in self.leaves}
         for step in self.steps:
-            arrays = [_array(known, each) for each in step.inputs]
+            first = len(step.inputs) - (step.late if waits else 0)
+            arrays = [_array(known, each) for each in step.inputs[:first]]
+            if first < len(step.inputs):
+                arrays.append(functools.partial(self._again, step.inputs[first:], known, tile))
             known[step.made] = step(arrays, tile)
         return known
+
+    def _again(self, wanted: Sequence[Wanted], known: Mapping[Key, Any], tile: Tile) -> list[Any]:
+        """Tiles made once more from those that are kept anyway, products and exponentials, so that
+        nothing else must be kept for them."""
+        steps, made = {step.made: step for step in self.steps}, dict[Key, Any]()
+
+        def get(each: Wanted) -> Any:
+            if isinstance(each, Literal):
+                return each.value
+            step = steps.get(each)
+            if step is None or step.node.name not in LIGHT:
+                return known[each]
+            if each not in made:
+                made[each] = step([get(one) for one in step.inputs], tile)
+            return made[each]
+
+        return [get(each) for each in wanted]
 
 
 def _array(known: Mapping[Key, Any], wanted: Wanted) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.cost import price
-from orchestrator_core.conductor.facts.axes import full_shape
+from orchestrator_core.conductor.facts.axes import ROLES, full_shape
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
@@ -163,8 +163,11 @@ class _Rewriter:
 
 def _pinned(settings: TileSettings, known: Site | None) -> TileSettings:
     """With the tile of a pinned plan."""
-    sizes = known.settings.values() if known is not None else ()
-    return dataclasses.replace(settings, tile=max(map(int, sizes))) if sizes else settings
+    sizes = known.settings if known is not None else {}
+    if not set(ROLES) <= set(sizes):
+        return settings
+    i, j = (int(sizes[role]) for role in ROLES)
+    return dataclasses.replace(settings, shape=(i, j))
 
 
 def _decided(known: Site) -> _Verdict:

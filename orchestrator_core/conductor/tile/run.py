@@ -31,7 +31,8 @@ class Runner:
     """A pass over tiles of a size; called with the values of its recipe it returns a state.
 
     Attributes:
-        skips: may tiles be left out that are proven to change nothing?
+        skips: may tiles be left out that are proven to change nothing, and of a tile what is seldom
+            needed?
     """
 
     one: Pass
@@ -130,7 +131,8 @@ class _Row:
             return place.of(self.whole[key], key[1])
 
         shifts: dict[Any, tuple[Any, Any]] = {}
-        tiles = Tiles(one.recipe.tiles(read, place), place, shifts)
+        known = one.recipe.tiles(read, place, self.runner.skips)
+        tiles = Tiles(known, place, shifts)
         made = list(now)
         for k, shift in enumerate(one.shifts):
             old = self._mine(now[k], shift, place)

@@ -12,6 +12,7 @@ class TileSettings:
     """Attributes:
     min_elements: of a value that is worth tiling. min_axis: of an axis that is.
     tile: elements of a tile along each axis; None to choose.
+    shape: along the roles ``i`` and ``j`` of those of a first pass, as a plan has them.
     max_elements: of the largest value of one tile.
     skips: may tiles be left out that are proven to change nothing?
     always: is every region taken that is right?
@@ -20,6 +21,7 @@ class TileSettings:
     min_elements: int = 2**20
     min_axis: int = 128
     tile: int | None = None
+    shape: tuple[int, int] | None = None
     max_elements: int = 2**20
     skips: bool = True
     always: bool = False

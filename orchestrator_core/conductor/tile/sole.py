@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+from jax import lax
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.facts.axes import Spec
@@ -98,12 +99,23 @@ def step_of(boundary: Boundary, sole: Sole, spec: Spec) -> Step:
     summand = key_of(node.inputs[0], given)
     keys = ((sole.again, spec), (sole.limit, spec), sole.exponential.key, summand)
     params = {"path": sole.exponential.path, "axes": node.params["axes"]}
-    return Step(Node(NAME, inputs, node.outputs, list, params), (node.output, spec), keys)
+    return Step(Node(NAME, inputs, node.outputs, list, params), (node.output, spec), keys, late=2)
 
 
 def _tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
-    sums, limit, exponents, summands = arrays
-    axes = node.params["axes"]
+    sums, limit, *given = arrays
+    if len(given) == 2:
+        return _where_alone(node, sums, limit, given, tile)
+    (late,) = given
+    return lax.cond(
+        limit.min() < jnp.inf,
+        lambda: _where_alone(node, sums, limit, late(), tile),
+        lambda: sums,
+    )
+
+
+def _where_alone(node: Node, sums: Any, limit: Any, given: Sequence[Any], tile: Tile) -> Any:
+    (exponents, summands), axes = given, node.params["axes"]
     exponents = along(node.params["path"], exponents.astype(limit.dtype), dict(tile.size))
     is_here = jnp.max(exponents, axes) >= limit
     return jnp.where(is_here, jnp.sum(summands, axes).astype(sums.dtype), sums)

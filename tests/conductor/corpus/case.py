@@ -63,14 +63,14 @@ def _wide(leaf: Any) -> Any:
     return np.asarray(leaf).astype(np.float64) if is_number else leaf
 
 
-def shaken(tree: Any) -> Any:
-    """The same numbers but for the last digit of those of float32, up or down by chance."""
-    random = np.random.default_rng(0)
+def shaken(tree: Any, seed: int = 0) -> Any:
+    """The same numbers but for the last digit of those below float64, up or down by chance."""
+    random = np.random.default_rng(seed)
     return jax.tree.map(lambda leaf: _shaken(leaf, random), tree)
 
 
 def _shaken(leaf: Any, random: np.random.Generator) -> Any:
-    if leaf.dtype != np.float32:
+    if leaf.dtype == np.float64 or not jax.numpy.issubdtype(leaf.dtype, jax.numpy.floating):
         return leaf
     array = np.asarray(leaf)
     to = np.where(random.integers(2, size=array.shape) == 1, np.inf, -np.inf).astype(array.dtype)

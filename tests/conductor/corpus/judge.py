@@ -1,30 +1,51 @@
 """Is a conducted result right? Asked of the original in the same precision, and of float64.
 
 Where the original is right, the conducted result is equal to it up to the order of sums. Where
-rewriting as in real numbers moves more than that, the conducted result has to be nearer to the
-float64 value. `strict` allows no such excuse. Where the last digits of the arguments alone move the
-original's result, as of the cosine of 1e38, as much is allowed.
+rewriting as in real numbers moves more than that, the conducted result has to be as near to the
+float64 value as the original is. `strict` allows no such excuse. Where the last digits of the
+arguments alone move the original's result, as of the cosine of 1e38, as much is allowed.
+
+Numbers are measured by the largest of their row (the last axis), so that one very large row does
+not hide what is wrong in the others. No excuse makes a NaN right where the original is a number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 TOLERANCE = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
-"""Relative to the largest number of a result: sums of some hundreds in another order."""
+"""Relative to the largest number of a row: sums of some hundreds in another order."""
 
-NOISE = 8.0
+NOISE = 4.0
 """As many times the original's own error, or what the last digits of the arguments make of it, may
-the conducted result differ."""
+the conducted result differ, as long as that is small beside the row."""
+
+SMALL = 0.1
+"""Of a row: what is moved by more is no more than doubled."""
+
+KNOWN = 1e-4
+"""A row is known to the original if it is as near to the float64 value, relative to its largest.
+Where it is not, all of it may be what rounding leaves of larger numbers."""
+
+LEAST = 5e-2
+"""The part of the tolerance that larger numbers elsewhere may leave in a row that is not known."""
+
+OVER = 1e-3
+"""Of the largest number: what is as large may overflow while it is summed, in one order or another,
+to an infinity or, of two of them, to NaN."""
 
 NEARLY = 1e-3
 """How well a result has to be met, relative to itself, where the original overflowed."""
+
+Numbers: TypeAlias = np.ndarray[Any, Any]
+Shakes: TypeAlias = Sequence[Any]
+"""The original's results of arguments that differ in their last digits."""
 
 
 @dataclass(frozen=True)
@@ -44,26 +65,25 @@ def judged(
     original: Any,
     exact: Callable[[], Any],
     is_strict: bool = False,
-    shaken: Callable[[], tuple[Any, Any]] | None = None,
+    shaken: Callable[[], Shakes] | None = None,
 ) -> Verdict:
     """Of trees of arrays.
 
     Args:
-        exact: in float64. shaken: the original, and in float64, of arguments that differ in their
-            last digits. Both are evaluated only if the original does not suffice.
+        exact: in float64. Both it and `shaken` are evaluated only if the original does not suffice.
     """
     ours, theirs = jax.tree.leaves(conducted), jax.tree.leaves(original)
     if jax.tree.structure(conducted) != jax.tree.structure(original):
         return Verdict(False, np.inf, "another tree")
-    verdicts = [_leaf(a, b, b, TOLERANCE, True) for a, b in zip(ours, theirs, strict=True)]
+    verdicts = [_leaf(a, b, b, True) for a, b in zip(ours, theirs, strict=True)]
     if all(verdict.is_right for verdict in verdicts):
         return _worst(verdicts)
     wide = jax.tree.leaves(exact())
-    shakes = [jax.tree.leaves(each) for each in ((theirs, wide) if shaken is None else shaken())]
+    shakes = [jax.tree.leaves(each) for each in (shaken() if shaken is not None else ())]
     most = max((_scale(_numbers(each)) for each in wide), default=0.0)
     return _worst(
         [
-            _leaf(a, b, c, TOLERANCE, is_strict, most, shake)
+            _leaf(a, b, c, is_strict, most, shake)
             for a, b, c, *shake in zip(ours, theirs, wide, *shakes, strict=True)
         ]
     )
@@ -75,72 +95,122 @@ def _worst(verdicts: list[Verdict]) -> Verdict:
 
 
 def _leaf(
-    ours: Any,
-    theirs: Any,
-    exact: Any,
-    tolerance: dict[str, float],
-    is_strict: bool,
-    most: float = 0.0,
-    shaken: Sequence[Any] = (),
+    ours: Any, theirs: Any, exact: Any, is_strict: bool, most: float = 0.0, shaken: Shakes = ()
 ) -> Verdict:
-    """`most`: the largest number of all results, whose rounding may reach a result near zero."""
+    """`most`: the largest number of all results, whose rounding may reach a row near zero."""
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         return Verdict(False, np.inf, f"{ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}")
     if not jnp.issubdtype(ours.dtype, jnp.inexact):
         same = bool((np.asarray(ours) == np.asarray(theirs)).all())
         return Verdict(same, 0.0 if same else np.inf, "" if same else "other integers")
-    eps = _tolerance(ours.dtype, tolerance)
-    a, b, c = (_numbers(each) for each in (ours, theirs, exact))
-    largest = _largest(ours.dtype)
-    c = np.where(np.abs(c) > largest, np.copysign(np.inf, c), c)
-    scale = max(_scale(np.where(np.isfinite(b), c, np.nan)), np.finfo(np.float32).tiny)
-    moved, off, missed = _apart(a, b), _apart(b, c), _apart(a, c)
-    allowed = eps * scale + NOISE * _typical(off) + 1e-2 * eps * most
-    for each, still in zip(shaken, (theirs, exact), strict=False):
-        allowed = allowed + NOISE * _apart(_numbers(each), _numbers(still))
-    is_right = (moved <= allowed) | (allowed > largest)
+    limits = _Limits.of(ours.dtype)
+    a, b, c = _numbers(ours), _numbers(theirs), limits.held(_numbers(exact))
+    others = [_numbers(each) for each in shaken]
+    allowed = _allowed(limits, b, c, others, most)
+    is_right = (_apart(a, b) <= allowed) | _is_on_the_edge(limits, a, [b, *others], allowed)
+    is_right |= np.isinf(a) & np.isnan(b) & (np.abs(c) > OVER * limits.largest)
     if not is_strict:
-        is_right |= missed <= np.where(
-            np.isfinite(off), off + allowed, allowed + NEARLY * np.abs(np.nan_to_num(c))
-        )
-    error = float(np.minimum(moved, missed).max(initial=0.0)) / scale
+        is_right |= _is_as_exact(a, b, c, allowed)
+    apart = np.minimum(_apart(a, b), _apart(a, c))
+    scale = max(_scale(np.where(np.isfinite(b), c, np.nan)), limits.least)
     if is_right.all():
-        return Verdict(True, error)
+        return Verdict(True, _scale(apart) / scale)
+    error = float(apart.max()) / scale
     at = tuple(int(each) for each in np.argwhere(~is_right)[0])
     why = f"{(~is_right).sum()} of {a.size}, first {at}: {a[at]:.9g} for {b[at]:.9g} ({c[at]:.9g})"
     return Verdict(False, error, why)
 
 
-def _largest(dtype: Any) -> float:
-    """Beyond this there is only infinity."""
-    return float(jnp.finfo(dtype).max)
+@dataclass(frozen=True)
+class _Limits:
+    """Of a type: its relative tolerance, its largest number, and its smallest of full precision."""
+
+    eps: float
+    largest: float
+    least: float
+
+    @classmethod
+    def of(cls, dtype: Any) -> _Limits:
+        info = jnp.finfo(dtype)
+        eps = TOLERANCE.get(str(dtype), TOLERANCE["float32"])
+        return cls(eps, float(info.max), float(info.tiny))
+
+    def held(self, numbers: Numbers) -> Numbers:
+        """Beyond the largest there is only infinity."""
+        return np.where(np.abs(numbers) > self.largest, np.copysign(np.inf, numbers), numbers)
 
 
-def _tolerance(dtype: Any, tolerance: dict[str, float]) -> float:
-    return tolerance.get(str(dtype), tolerance["float32"])
+def _allowed(
+    limits: _Limits, theirs: Numbers, exact: Numbers, shaken: Sequence[Numbers], most: float
+) -> Numbers:
+    """How far from the original each number may be; finite."""
+    size = _of_rows(np.where(np.isfinite(theirs), exact, np.nan))
+    scale = np.maximum(size, limits.least)
+    off = _finite(_apart(theirs, exact))
+    error = np.minimum(_of_rows(off), _typical(off))
+    # Where the original overflows and no more once shaken, that is how far it moves.
+    held = np.clip(theirs, -limits.largest, limits.largest)
+    moved = [_finite(_apart(each, held)) for each in shaken]
+    noise = _noise(error, scale) + _noise(np.max(moved, axis=0) if moved else 0.0, scale)
+    is_known = (size > 0) & (_of_rows(off) <= KNOWN * scale)
+    return limits.eps * scale + noise + np.where(is_known, 0.0, LEAST * limits.eps * most)
 
 
-def _numbers(leaf: Any) -> np.ndarray[Any, Any]:
-    """As float64; complex numbers as pairs."""
+def _noise(moved: Any, scale: Numbers) -> Any:
+    return np.minimum(NOISE * moved, np.maximum(2 * moved, SMALL * scale))
+
+
+def _is_as_exact(ours: Numbers, theirs: Numbers, exact: Numbers, allowed: Numbers) -> Numbers:
+    """Is it as near to the float64 value as the original, or does it meet it where the original
+    is not finite?"""
+    off, missed = _apart(theirs, exact), _apart(ours, exact)
+    nearly = allowed + NEARLY * np.abs(np.nan_to_num(exact))
+    near: Numbers = missed <= np.where(np.isfinite(off), off + allowed, nearly)
+    return near
+
+
+def _is_on_the_edge(
+    limits: _Limits, ours: Numbers, theirs: Sequence[Numbers], allowed: Numbers
+) -> Numbers:
+    """Is it what the original is of arguments hardly different: a number or, where the original is
+    as good as the largest number, infinity?"""
+    found = np.zeros(ours.shape, bool)
+    for each in theirs:
+        is_over = np.isinf(ours) & (np.sign(ours) == np.sign(each))
+        found |= is_over & (np.abs(each) + allowed > limits.largest)
+        found |= np.isfinite(ours) & (_apart(ours, each) <= allowed)
+    return found
+
+
+def _numbers(leaf: Any) -> Numbers:
+    """As float64; complex numbers as two of them."""
     array = np.asarray(leaf)
     if np.iscomplexobj(array):
-        array = np.stack([array.real, array.imag], -1)
+        array = np.stack([array.real, array.imag])
     return array.astype(np.float64)
 
 
-def _scale(numbers: np.ndarray[Any, Any]) -> float:
-    finite = np.abs(numbers[np.isfinite(numbers)])
-    return float(finite.max(initial=0.0))
+def _finite(numbers: Numbers) -> Numbers:
+    return np.where(np.isfinite(numbers), numbers, 0.0)
 
 
-def _apart(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _of_rows(numbers: Numbers) -> Numbers:
+    """The largest finite number of each row, for all of it."""
+    sizes = np.abs(_finite(numbers))
+    return sizes if sizes.ndim == 0 else sizes.max(-1, keepdims=True, initial=0.0)
+
+
+def _scale(numbers: Numbers) -> float:
+    return float(np.abs(_finite(numbers)).max(initial=0.0))
+
+
+def _apart(a: Numbers, b: Numbers) -> Numbers:
     """Zero where both are NaN or the same infinity, infinite where only one is."""
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore", over="ignore"):
         return np.where(same, 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf))
 
 
-def _typical(off: np.ndarray[Any, Any]) -> float:
+def _typical(off: Numbers) -> float:
     """The original's own error, a few bad places aside."""
-    finite = off[np.isfinite(off)]
-    return float(np.quantile(finite, 0.9)) if finite.size else 0.0
+    return float(np.quantile(off, 0.9)) if off.size else 0.0

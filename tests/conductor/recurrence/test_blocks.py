@@ -27,7 +27,7 @@ ALONE = Goal(allow=frozenset({"recurrence"}))
 NAMES = [
     *("mamba", "rotation_as_two_real_carries", "normalised_linear_attention", "lru"),
     *("generalised_advantages", "dense_state_space", "dense_rows", "window_as_a_delay_line"),
-    *("differences", "damped_oscillator"),
+    *("differences", "damped_oscillator", "delta_net"),
 ]
 
 
@@ -75,19 +75,19 @@ def test_a_product_that_overflows_leaves_the_loop_as_it_was() -> None:
     assert max(errors(function, run(blocked(function, arrays), arrays), arrays)) == 0
 
 
-@pytest.mark.parametrize("name", ["delta_net", "viterbi"])
-def test_what_is_not_moved_by_one_matrix_is_left_alone(name: str) -> None:
+@pytest.mark.parametrize("name", ["hmm_forward", "viterbi"])
+def test_what_is_not_moved_by_a_matrix_is_left_alone(name: str) -> None:
     case = next(each for each in AFFINE if each.name == name)
     _, node, systems = loop_of(case.function, normal(*case.shapes))
     assert not is_for_blocks(Scan.of(node), systems)
 
 
 def dense(x: Any, a: Any) -> Any:
-    return lax.scan(lambda h, x: (0.2 * a @ h + x,) * 2, jnp.zeros(a.shape[0]), x)[1]
+    return lax.scan(lambda h, x: (0.05 * a @ h + x,) * 2, jnp.zeros(a.shape[0]), x)[1]
 
 
 def test_a_device_that_a_step_leaves_idle_takes_them_and_a_plan_pins_them() -> None:
-    arrays = normal((600, 5), (5, 5))
+    arrays = normal((600, 70), (70, 70))
     with on_device(H200):
         function, (site,), _ = rewritten(dense, arrays, ALONE)
         assert site.settings == {"form": "blocks"}

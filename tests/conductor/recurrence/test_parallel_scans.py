@@ -108,6 +108,22 @@ def test_a_product_that_overflows_does_not_spoil_what_a_loop_never_multiplies() 
     assert not jnp.isnan(run(loop, [a, b])[0]).any()
 
 
+def test_a_loop_is_priced_with_what_it_takes_in() -> None:
+    """Gates made before and a sum made after it: Mamba's recurrence, with few states."""
+
+    def function(x: Any, dt: Any, a: Any, b: Any, c: Any) -> Any:
+        gates = jnp.exp(dt[:, :, None] * a), dt[:, :, None] * b[:, None, :] * x[:, :, None]
+        return jnp.einsum("tdn,tn->td", lax.associative_scan(affine, gates)[1], c)
+
+    shapes = ((4096, 64), (4096, 64), (64, 8), (4096, 8), (4096, 8))
+    _, sites, _ = rewritten(function, [jnp.zeros(shape) for shape in shapes], Goal())
+    assert sites[0].chosen == "a plain loop"
+    assert sites[0].reason == "a loop that does what is around it is cheaper"
+    assert sites[0].before is not None
+    assert sites[0].after is not None
+    assert sites[0].before.seconds > sites[0].after.seconds
+
+
 def test_associativity() -> None:
     aval = jax.eval_shape(lambda: jnp.zeros(3))
     assert is_associative(lambda a, b: [a[0] + b[0]], [aval])

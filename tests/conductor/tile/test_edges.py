@@ -155,6 +155,18 @@ def test_parts_of_a_sum_may_be_larger_than_any_number() -> None:
     np.testing.assert_allclose(made, v.astype(float).sum(0)[None].repeat(N, 0), rtol=1e-5)
 
 
+def test_an_infinity_stays_one_however_the_rest_of_its_sum_overflows() -> None:
+    """The first tile sums to minus infinity, the second holds a term that is infinite."""
+
+    def of(x: Array, w: Array) -> Array:
+        return jnp.exp(jnp.tanh(x) + x) @ w
+
+    x = np.broadcast_to(np.where(AT == 40, 100.0, 87.5), (N, N)).astype(np.float32)
+    w = np.where(AT == 40, 1.0, -1.0).astype(np.float32)[:, None] * np.ones(D, np.float32)
+    made = np.asarray(jax.jit(Conducted(of, EVERYTHING))(x, w))
+    assert np.isposinf(made).all()
+
+
 def test_where_nothing_waits_no_identity_is_used() -> None:
     """An exponential that can be had at once is summed as it is written, without a maximum."""
 

@@ -32,8 +32,8 @@ class Rule:
     back: Callable[[Node, int, Sequence[Cell], Sequence[Cell]], list[Cell]]
 
 
-class Cells:
-    """What is known of a cell, node by node.
+class Sample:
+    """What is known of one cell, node by node.
 
     Args:
         axis: along which places are. given: the cells of values.
