@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from orchestrator_prefect.sending.epoch import Submission
 
 R = TypeVar("R")
+
+SECONDS, PAUSE = 2.0, 0.002
+"""How long a scheduler may take to hear of a task, and how often it is asked."""
 
 
 class Sender(Protocol):
@@ -40,7 +44,9 @@ class PlannedFuture(PrefectDaskFuture[R]):
 
     @property
     def wrapped_future(self) -> Any:
-        self._go()
+        """Dask's future, which another client may give to tasks of its own."""
+        if self._go():
+            _until_known(self._wrapped_future)
         return self._wrapped_future
 
     @property
@@ -69,9 +75,12 @@ class PlannedFuture(PrefectDaskFuture[R]):
         """Was it submitted in this run of a flow, through the same client?"""
         return self._sender is sender
 
-    def _go(self) -> None:
-        if self._final_state is None:
+    def _go(self) -> bool:
+        """Was it held until now?"""
+        was_held = self._final_state is None and not self.submission.sent
+        if was_held:
             self._sender.let_go(self.submission)
+        return was_held
 
     def _tell(self) -> None:
         if self._final_state is not None:
@@ -87,6 +96,16 @@ class PlannedFuture(PrefectDaskFuture[R]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (PrefectDaskFuture, (self._task_run_id, self.wrapped_future))
+
+
+def _until_known(future: Any) -> None:
+    """Until the scheduler has heard of it: what another client says may come there sooner."""
+    client, deadline = future.client, time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        states = client.sync(client.scheduler.get_task_status, keys=[future.key])
+        if states[future.key] is not None:
+            return
+        time.sleep(PAUSE)
 
 
 # Where a flow gets a future as a parameter, the name of its class is what people see of it.

@@ -11,6 +11,7 @@ from orchestrator_core import ScheduleStore
 from tests.examples.running import run
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_digits_finds_a_good_model_and_its_run_is_remembered(
     prefect_server: None, tmp_path: Path

@@ -230,7 +230,7 @@ def any_orders(chance: Random, begun: list[Order]) -> list[Order]:
     return orders
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_whatever_is_foreseen_all_results_are_right(
     cluster: Any, knowing: Knowing, seed: int
 ) -> None:

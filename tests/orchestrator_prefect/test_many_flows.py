@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from distributed import Client
 from prefect import flow, task
 
@@ -71,6 +72,7 @@ def until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
     return condition()
 
 
+@pytest.mark.slow
 def test_flows_in_threads_of_one_process(cluster: Any) -> None:
     before = left_on(cluster)
     advisors = [Advisor(worker=str(number % 2)) for number in range(FLOWS)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import dask
 import pytest
+from distributed import Scheduler
 from prefect import flow, task
 from prefect.cache_policies import INPUTS
 from prefect.client.orchestration import get_client
@@ -386,6 +387,21 @@ def test_futures_of_one_task_run_are_equal_and_travel_as_plain_ones(
         seen[0].wait()
 
     run_with(cluster, advisor, body)
+
+
+def test_the_scheduler_knows_a_task_whose_dask_future_is_handed_out(
+    cluster: Any, advisor: Advisor
+) -> None:
+    known: list[bool] = []
+
+    def body() -> None:
+        for number in range(5):
+            future = load.submit(number).wrapped_future
+            # Not `cluster`, which the flow would have to take along to its workers.
+            known.append(any(future.key in each.tasks for each in Scheduler._instances))
+
+    run_with(cluster, advisor, body)
+    assert known == [True] * 5
 
 
 def test_an_advisor_that_was_handed_in_stays_open(cluster: Any, advisor: Advisor) -> None:

@@ -56,6 +56,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_flow_asks_three_times_more_often_however_many_tasks_it_has(
     cluster: Any, advisor: Advisor, asked: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

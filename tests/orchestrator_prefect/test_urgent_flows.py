@@ -68,7 +68,9 @@ def session_on(cluster: Any) -> Any:
     return plugin.session
 
 
-@pytest.mark.parametrize("priority", [10, 0], ids=["urgent", "as urgent"])
+@pytest.mark.parametrize(
+    "priority", [10, pytest.param(0, marks=pytest.mark.slow)], ids=["urgent", "as urgent"]
+)
 def test_the_urgent_flow_goes_first_and_the_other_goes_on(cluster: Any, priority: int) -> None:
     replan(Instance.from_arrays(np.ones((1, 2)), []), Schedule([]), 0.0)
     turns.begin()

@@ -28,7 +28,9 @@ def drawing(key: jax.Array, width: int) -> Node:
     return node
 
 
-@pytest.mark.parametrize(("width", "keys"), [(8, 3), (16, None), (32, None)])
+@pytest.mark.parametrize(
+    ("width", "keys"), [pytest.param(8, 3, marks=pytest.mark.slow), (16, None), (32, None)]
+)
 def test_a_tile_draws_the_bits_of_its_place(width: int, keys: int | None) -> None:
     key = jax.random.key(5) if keys is None else jax.random.split(jax.random.key(5), keys)
     node = drawing(key, width)

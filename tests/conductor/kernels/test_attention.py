@@ -101,7 +101,9 @@ def gradients(scores: Scores, arrays: list[Any]) -> Any:
         return [np.asarray(g) for g in jax.jit(jax.grad(_loss(scores), (0, 1, 2)))(*wide)]
 
 
-@pytest.mark.parametrize("name", ["soft-capped", "of documents"])
+@pytest.mark.parametrize(
+    "name", ["soft-capped", pytest.param("of documents", marks=pytest.mark.slow)]
+)
 def test_gradients(name: str) -> None:
     """Row sums and column sums are kernels of their own."""
     arrays = arguments()

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.recurrence.rewrite import recurrence
@@ -64,6 +65,7 @@ def test_a_state_space_model_in_parts() -> None:
     assert lowered_for_gpu(for_gpu(graph)[0], arrays).count(TRITON) == 1
 
 
+@pytest.mark.slow
 def test_its_gradients_run_backward_and_sum_over_parts() -> None:
     arrays = mamba_arguments()
     moving = tuple(range(5))

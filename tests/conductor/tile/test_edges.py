@@ -43,7 +43,7 @@ def both(function: Any, *arrays: Any) -> tuple[list[np.ndarray], list[np.ndarray
     )
 
 
-@pytest.mark.parametrize("scale", [1e6, 1e30])
+@pytest.mark.parametrize("scale", [1e6, pytest.param(1e30, marks=pytest.mark.slow)])
 def test_the_gradient_of_saturated_weights_is_exactly_zero(scale: float) -> None:
     """Each row's weights are 1 at one place: what is subtracted there is the same number."""
     ours, theirs = both(gradient, Q * scale, K, V)
@@ -114,6 +114,7 @@ def test_a_mask_given_to_softmax_takes_one_pass_forward_and_one_back() -> None:
     np.testing.assert_allclose(ours[0], theirs[0], atol=2e-5)
 
 
+@pytest.mark.slow
 def test_weights_that_are_dropped_take_one_pass_forward_and_one_back() -> None:
     def loss(q: Array, k: Array, v: Array, kept: Array) -> Array:
         weights = jnp.where(kept, jax.nn.softmax(q @ k.T) / 0.9, 0.0)

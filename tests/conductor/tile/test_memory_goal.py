@@ -36,7 +36,7 @@ def conducted(memory: int | None) -> tuple[Any, dict[str, int]]:
     return graph, dict(site.settings)
 
 
-@pytest.mark.parametrize("limit", [2**20, 2**21])
+@pytest.mark.parametrize("limit", [pytest.param(2**20, marks=pytest.mark.slow), 2**21])
 def test_tiles_are_as_large_as_fits(limit: int) -> None:
     free, capped = conducted(None), conducted(limit)
     assert capped[1]["i"] < free[1]["i"]

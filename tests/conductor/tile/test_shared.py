@@ -64,7 +64,7 @@ def test_a_gpu_shares_all_products() -> None:
     assert all(runner.size["i"] == runner.size["j"] for runner in runners)
 
 
-@pytest.mark.parametrize("shape", [(32, 16), (16, 48)])
+@pytest.mark.parametrize("shape", [(32, 16), pytest.param((16, 48), marks=pytest.mark.slow)])
 def test_tiles_that_are_no_squares(shape: tuple[int, int]) -> None:
     random = np.random.default_rng(0)
     qkv = [jnp.asarray(random.normal(size=(2, 96, 4)), "float32") for _ in range(3)]

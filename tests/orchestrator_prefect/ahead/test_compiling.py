@@ -96,6 +96,7 @@ class Compiling(Advisor):
         return Advice(plan, plan.reason, instance=instance, setup=setup)
 
 
+@pytest.mark.slow
 def test_a_run_on_the_same_workers_forecasts_no_compiling_any_more(cluster: Any) -> None:
     advisor = Compiling()
 

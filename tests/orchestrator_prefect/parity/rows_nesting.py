@@ -77,7 +77,7 @@ def flows_in_threads() -> list[int]:
 
 
 ROWS = [
-    Row(subflows_in_line),
+    Row(subflows_in_line, slow=True),
     Row(subflows_at_once, slow=True),
     Row(subflow_fails),
     Row(subflow_in_a_task),

@@ -42,7 +42,16 @@ def run(made: Any) -> None:
         list(answer)
 
 
-@pytest.mark.parametrize("function", followed_flows.TABLE, ids=lambda each: each.__name__)
+QUICK = ("map_reduce", "waits", "many_results", "has_a_subflow", "is_async_generator")
+"""Those that are run each time; a run with the server takes a second or two."""
+
+FLOWS = [
+    pytest.param(each, marks=() if each.__name__ in QUICK else pytest.mark.slow, id=each.__name__)
+    for each in followed_flows.TABLE
+]
+
+
+@pytest.mark.parametrize("function", FLOWS)
 def test_the_graph_is_that_of_a_run(
     function: Callable[..., Any], cluster: Any, advisor: Advisor
 ) -> None:

@@ -25,7 +25,7 @@ from orchestrator_core.execute.dask.steer.restrict import Restrictor
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Directive, Disable, Hold, Key, Place, Release, Slot
 from orchestrator_core.execute.follower import Follower
-from orchestrator_core.execute.stage import PLACED
+from orchestrator_core.execute.stage import FINISHED, PLACED
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler
@@ -120,10 +120,15 @@ class Steering:
         self._carry(self.follower.released(keys, reason))
 
     def arrive(self, keys: Iterable[Key]) -> None:
-        """Tasks whose keys were planned before are there: their slots take effect."""
+        """Tasks whose keys were planned before are there: their slots take effect.
+
+        A graph also names the tasks that it reads: those have come before, and keep their slots.
+        """
         for key in keys:
             slot = self._slots.get(key)
-            if slot is not None and self.tasks.place(key, slot) is None:
+            if slot is None or self._stages.get(key) in (PLACED, FINISHED):
+                continue
+            if self.tasks.place(key, slot) is None:
                 self.follower.forgotten(key)
 
     def renew(self, keys: Iterable[Key]) -> None:

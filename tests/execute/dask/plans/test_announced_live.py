@@ -80,6 +80,24 @@ async def test_tasks_leave_a_worker_that_is_late(
 
 
 @cluster_test(**NO_MEMORY)
+async def test_tasks_whose_readers_have_come_still_move(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """The graph of a reader names what it reads; that has been sent long since, and is planned."""
+    session, plugin = await begun(s)
+    await announce(c, planned(await client.fetch_cluster(c), 8, str(a.name)))
+    late = c.submit(wait_for, "late", key="k-t0")
+    others = [c.submit(add, i, key=f"k-t{i}") for i in range(1, 8)]
+    reader = c.submit(add, *others, key="reader")
+    assert await reader == 1 + sum(1 + i for i in range(1, 8))
+    assert s.tasks["k-t0"].state == "processing", "the first still blocks its worker"
+    assert session.counters.moved > 0
+    await Event("late").set()
+    assert await late == 1
+    await stop(s, plugin)
+
+
+@cluster_test(**NO_MEMORY)
 async def test_what_a_lost_worker_had_is_placed_by_the_plan_again(
     c: Client, s: Scheduler, a: Worker, b: Worker
 ) -> None:
