@@ -44,7 +44,12 @@ WITHOUT_PLANS = (
 )
 """What comes first, in this order: it needs no compiled code, which may still be in the making."""
 
-PLANS_AFTER_ALL = "orchestrator_prefect/test_examples.py"
+PLANS_AFTER_ALL = (
+    "orchestrator_prefect/settings/test_estimates.py",
+    "orchestrator_prefect/test_examples.py",
+    "orchestrator_prefect/test_guide.py",
+    "orchestrator_prefect/tracing/test_planned.py",
+)
 
 LONG = ("examples/test_demo.py", "plan/bounds/test_ladder.py", "plan/test_planners.py")
 """Of the files that need it those that come first, lest one process works on them at the end."""
@@ -120,7 +125,7 @@ def _turn(item: pytest.Item) -> tuple[bool, int]:
 
 
 def _plans(item: pytest.Item) -> bool:
-    return _top(item) not in WITHOUT_PLANS or _place(item) == PLANS_AFTER_ALL
+    return _top(item) not in WITHOUT_PLANS or _place(item) in PLANS_AFTER_ALL
 
 
 def _top(item: pytest.Item) -> str:

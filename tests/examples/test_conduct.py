@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.examples.running import run
 
 
+@pytest.mark.slow
 def test_conduct_finds_the_attention_and_holds_less(tmp_path: Path) -> None:
     printed = run("conduct.py", "--length", "1024", folder=tmp_path)
     assert re.search(r"tiling\s+conduct\.py:\d+ in attention", printed), printed

@@ -96,6 +96,7 @@ def test_what_is_no_number(function: Any) -> None:
             np.testing.assert_allclose(made, exact, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_gradients() -> None:
     def all_(k: Any, h: Any, start: Any) -> Any:
         return [f(k, h, start) for f in (log_space, largest)]
@@ -118,6 +119,7 @@ def matrices(a: Any, b: Any, start: Any) -> Any:
     return lax.scan(step, start, (a / jnp.linalg.norm(a, axis=1, keepdims=True), b))[1]
 
 
+@pytest.mark.slow
 def test_another_matrix_in_each_step_with_gradients() -> None:
     given, train = arguments(), with_gradients(matrices, 3)
     assert max(errors(matrices, run(parallel(matrices, given), given), given)) < 1e-6

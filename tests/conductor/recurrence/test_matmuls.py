@@ -94,7 +94,7 @@ HARD = np.where(np.arange(LENGTH) % 9 == 0, 0, np.where(np.arange(LENGTH) % 5 ==
 HARD = np.stack([HARD, np.abs(HARD), np.ones(LENGTH), np.roll(HARD, 3), np.zeros(LENGTH)], 1)
 
 
-@pytest.mark.parametrize("function", [gated, gated_backwards])
+@pytest.mark.parametrize("function", [gated, pytest.param(gated_backwards, marks=pytest.mark.slow)])
 def test_decays_of_nothing_one_tiny_and_negative_with_gradients(function: Any) -> None:
     given, train = arguments(HARD), with_gradients(function, 5)
     assert max(errors(function, run(chunked(function, given), given), given)) < 1e-6
@@ -143,6 +143,7 @@ def attention(q: Any, k: Any, v: Any, g: Any) -> Any:
 SHAPES = ((512, 64), (512, 64), (512, 64), (512,))
 
 
+@pytest.mark.slow
 def test_no_array_of_all_states_is_made() -> None:
     given = normal(*SHAPES)
     function, sites, graph = rewritten(attention, given)

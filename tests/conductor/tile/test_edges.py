@@ -125,6 +125,7 @@ def test_weights_that_are_dropped_take_one_pass_forward_and_one_back() -> None:
     assert len(passes(graph)) == 2
 
 
+@pytest.mark.slow
 def test_rows_without_a_key_are_zero_where_the_mask_is_given_to_softmax() -> None:
     def of(q: Array, k: Array, v: Array) -> Array:
         return jax.nn.softmax(q @ k.T, where=jnp.asarray(CAUSAL & (AT[:, None] % 7 != 3))) @ v

@@ -76,6 +76,7 @@ def test_rows_that_see_nothing(qkv: Any, fill: float) -> None:
     check(attention(none_in_the_first_rows, fill), qkv)
 
 
+@pytest.mark.slow
 def test_derivatives_of_masked_rows(qkv: Any) -> None:
     function = attention(none_in_the_first_rows, -1e9)
     check(jax.grad(lambda *given: (function(*given) ** 2).sum(), (0, 1, 2)), qkv, tolerance=2e-5)

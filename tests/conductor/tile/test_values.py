@@ -109,6 +109,7 @@ def test_strict_changes_the_order_of_sums_alone(qkv: Any) -> None:
     assert len(passes(graph)) == 3  # the maximum, then the sum, then the weighted sum
 
 
+@pytest.mark.slow
 def test_a_barrier_of_checkpoint_is_no_border(qkv: Any) -> None:
     def loss(q: Array, k: Array, v: Array) -> Array:
         weights = jax.checkpoint(jax.nn.softmax)(scores(q, k))
@@ -118,6 +119,7 @@ def test_a_barrier_of_checkpoint_is_no_border(qkv: Any) -> None:
     assert not any(v.size >= H * S * S for n in graph.nodes for v in n.outputs)
 
 
+@pytest.mark.slow
 def test_the_last_tiles_may_be_smaller(qkv: Any) -> None:
     check(causal, qkv, TileSettings(2**10, 40, 24, always=True))
 

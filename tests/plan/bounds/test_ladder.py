@@ -72,7 +72,9 @@ def solved(seeds: range) -> Iterator[tuple[int, Instance, float, Brief]]:
         yield seed, instance, optimum.makespan, brief
 
 
-@pytest.mark.parametrize("first", range(0, 400, 100))
+@pytest.mark.parametrize(
+    "first", [0, 300, *(pytest.param(n, marks=pytest.mark.slow) for n in (100, 200))]
+)
 def test_no_rung_exceeds_the_optimum(first: int) -> None:
     for seed, instance, optimum, brief in solved(range(first, first + 50)):
         for proposal in climbed(brief):
