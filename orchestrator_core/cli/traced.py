@@ -111,7 +111,7 @@ def _notes(kinds: int, unknown: int, inline: Mapping[str, int]) -> list[str]:
     if unknown:
         notes.append(
             f"of {words.plural(kinds, 'kind')} of task, {unknown} never ran, and nobody has said "
-            f"how long it takes: {GUESS.seconds:g} s is a guess; say it with estimates="
+            f"how long they take: {GUESS.seconds:g} s is a guess; say it with estimates="
         )
     if inline:
         calls = ", ".join(f"{name} ({count}x)" for name, count in sorted(inline.items()))

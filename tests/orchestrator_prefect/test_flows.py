@@ -19,21 +19,7 @@ from prefect_dask import DaskTaskRunner
 from orchestrator_prefect import OptimizedTaskRunner
 
 from .conftest import Advisor
-
-
-@task
-def add(x: int, y: int = 1) -> int:
-    return x + y
-
-
-@task
-def total(numbers: list[int]) -> int:
-    return sum(numbers)
-
-
-@task
-def fails(message: str) -> None:
-    raise ValueError(message)
+from .parity.tasks import add, fails, total
 
 
 @task(task_run_name="named-{x}")

@@ -77,11 +77,16 @@ def outcome(client: SyncPrefectClient, flow_run: Any) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("what", ["add", "fail", "suspend", "wait"])
 def test_a_served_deployment_goes_as_under_prefect_dask(served: Any, what: str) -> None:
+    check_both(served, what)
+
+
+def check_both(cluster: Any, what: str, name: str = "served") -> None:
+    """Deployments of that name, of a flow of Prefect's and of ours, end in the same way."""
     ends = []
     with get_client(sync_client=True) as client:
         for flow in ("served-theirs", "served-ours"):
             gate.close()
-            flow_run = begun(client, flow, what)
+            flow_run = begun(client, flow, what, name)
             if what == "wait":
                 until(lambda run=flow_run: "waits" in notes.of(run), "the task waits")
                 client.set_flow_run_state(flow_run, Cancelling())
@@ -89,7 +94,7 @@ def test_a_served_deployment_goes_as_under_prefect_dask(served: Any, what: str) 
                 until(lambda run=flow_run: is_suspended(client, run), "the run is suspended")
                 resume_flow_run(flow_run)
             ends.append(outcome(client, flow_run))
-            until(lambda: not left_behind(served, "served_"), "the scheduler forgets")
+            until(lambda: not left_behind(cluster, "served_"), "the scheduler forgets")
             gate.open()
     assert ends[1] == ends[0]
     assert len(ends[0][1]) >= 3, "tasks ran on the cluster of this process"

@@ -12,17 +12,14 @@ import pytest
 from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.flow_runs import resume_flow_run
-from prefect.states import Cancelling
 
-from .parity import gate, notes
-from .processes import ROOT, cluster_for_processes, environment, left_behind, until
-from .test_served import begun, is_suspended, outcome
+from .processes import ROOT, cluster_for_processes, environment
+from .test_served import check_both
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 POOL, NAME = "parity-processes", "pooled"
-FLOWS = {"served-theirs": "theirs", "served-ours": "ours"}
+FUNCTIONS = ("theirs", "ours")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +27,7 @@ def pool(prefect_server: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """The cluster of the flows that a worker process starts, each in a process of its own."""
     with get_client(sync_client=True) as client:
         client.create_work_pool(WorkPoolCreate(name=POOL, type="process"))
-    for function in FLOWS.values():
+    for function in FUNCTIONS:
         source = Flow.from_source(
             str(ROOT), f"{Path(__file__).parent.relative_to(ROOT)}/served_flows.py:{function}"
         )
@@ -54,20 +51,4 @@ def pool(prefect_server: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.mark.parametrize("what", ["add", "fail", "suspend", "wait"])
 def test_a_deployment_of_a_work_pool_goes_as_under_prefect_dask(pool: Any, what: str) -> None:
-    ends = []
-    with get_client(sync_client=True) as client:
-        for flow in FLOWS:
-            gate.close()
-            flow_run = begun(client, flow, what, NAME)
-            if what == "wait":
-                until(lambda run=flow_run: "waits" in notes.of(run), "the task waits")
-                client.set_flow_run_state(flow_run, Cancelling())
-            if what == "suspend":
-                until(lambda run=flow_run: is_suspended(client, run), "the run is suspended")
-                resume_flow_run(flow_run)
-            ends.append(outcome(client, flow_run))
-            until(lambda: not left_behind(pool, "served_"), "the scheduler forgets")
-            gate.open()
-    assert ends[1] == ends[0]
-    assert len(ends[0][1]) >= 3, "tasks ran on the cluster of this process"
-    assert ends[0][0][-1][0] == {"fail": "Failed", "wait": "Cancelled"}.get(what, "Completed")
+    check_both(pool, what, NAME)
