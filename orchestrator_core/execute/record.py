@@ -81,9 +81,9 @@ class PlanRecord:
 
     Attributes:
         schedule: over the task names of the run.
-        predicted: its makespan, in seconds.
+        predicted: seconds that the run takes if the plan is followed.
         lower_bound, bound_method: seconds in which no plan ends, and how that was proven.
-        default_predicted: simulated makespan under Dask's own policy, in seconds.
+        default_predicted: seconds that it takes under Dask's own policy; None if not known.
         cache: ``hit`` (a stored schedule), ``near`` (begun from one that was stored for other
             costs), ``miss`` (planned now).
         adopted: was it carried out? If not, `reason` says why.
@@ -99,6 +99,13 @@ class PlanRecord:
     reason: str
     default_predicted: float | None = None
     planning_seconds: float = 0.0
+
+    @property
+    def forecast(self) -> float:
+        """Seconds that the run was expected to take as it was carried out."""
+        if self.adopted or self.default_predicted is None:
+            return self.predicted
+        return self.default_predicted
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def drift(run: RunRecord, worst: int = 5) -> Drift | None:
     pairs.sort(key=lambda pair: (-abs(pair.actual - pair.planned), pair.task))
     return Drift(
         run_id=run.run_id,
-        predicted=run.plan.predicted,
+        predicted=run.plan.forecast,
         actual=run.seconds,
         compared=len(pairs),
         moved=sum(pair.worker != pair.planned_worker for pair in pairs),

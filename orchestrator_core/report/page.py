@@ -111,12 +111,12 @@ def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
 
 
 def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]]:
-    missed = run.seconds / plan.predicted - 1 if run.tasks and plan.predicted > 0 else None
+    missed = run.seconds / plan.forecast - 1 if run.tasks and plan.forecast > 0 else None
     off = f"actual {'+' if (missed or 0) >= 0 else '−'}{_percent(abs(missed))}" if missed else ""
     excess = plan.schedule.makespan - plan.lower_bound
     gap = excess / plan.lower_bound if plan.lower_bound > 0 else None
     cards = [
-        ("predicted", _seconds(plan.predicted), off or f"by {plan.planner}"),
+        ("predicted", _seconds(plan.forecast), off or f"by {plan.planner}"),
         ("no plan can beat", _seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
         ("proven gap", _percent(gap), "optimal" if gap is not None and gap <= 1e-6 else "at most"),
     ]
@@ -142,7 +142,7 @@ def _kind_rows(run: RunRecord) -> list[dict[str, Any]]:
 def _worker_rows(run: RunRecord, bars: Bars) -> list[dict[str, Any]]:
     """How busy each worker was, and was to be."""
     length = run.seconds if run.tasks else (run.plan.predicted if run.plan else 0.0)
-    promised = run.plan.predicted if run.plan else 0.0
+    promised = run.plan.forecast if run.plan else 0.0
     actual, planned = _work(bars.actual), _work(bars.planned)
     tasks = Counter(bar.worker for bar in bars.actual or bars.planned)
     rows = []

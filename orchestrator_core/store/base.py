@@ -90,7 +90,7 @@ class RunSummary:
 
     Attributes:
         started_at: seconds since 1970 (UTC). seconds: how long it took.
-        predicted, lower_bound: seconds, or None if nothing was planned.
+        predicted, lower_bound: seconds, or None if nothing was planned; `PlanRecord.forecast`.
         cache: ``hit``, ``near``, ``miss``, or empty if nothing was planned.
         tasks: number of task records.
     """
@@ -211,7 +211,7 @@ def summary_of(run: RunRecord) -> RunSummary:
         started_at=run.started_at,
         seconds=run.seconds,
         mode=run.mode,
-        predicted=plan.predicted if plan else None,
+        predicted=plan.forecast if plan else None,
         lower_bound=plan.lower_bound if plan else None,
         cache=plan.cache if plan else "",
         status=run.status,

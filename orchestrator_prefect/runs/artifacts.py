@@ -54,8 +54,8 @@ def outcome_line(run: RunRecord) -> str:
     done = f"{len(run.tasks)} tasks on {len(run.cluster)} workers in {seconds(run.seconds)}"
     if run.plan is None:
         return f"{done}; {clean(run.reason)}"
-    verb = "forecast" if run.plan.adopted else "forecast, not followed,"
-    forecast = f"{done}; {verb} {seconds(run.plan.predicted)}"
+    verb = "forecast" if run.plan.adopted else "left to Dask, forecast"
+    forecast = f"{done}; {verb} {seconds(run.plan.forecast)}"
     if finite_gap(run.plan) is None:
         return forecast
     bound = seconds(run.plan.lower_bound)
@@ -98,7 +98,7 @@ def _tasks(plan: PlanRecord, foreseen: int) -> list[tuple[str, ...]]:
 def _facts(plan: PlanRecord) -> list[tuple[str, ...]]:
     gap = finite_gap(plan)
     facts: list[tuple[str, ...]] = [
-        ("forecast", seconds(plan.predicted)),
+        ("forecast" if plan.adopted else "forecast with the plan", seconds(plan.predicted)),
         ("proven bound", f"{seconds(plan.lower_bound)} ({escaped(plan.bound_method)})"),
         ("gap", "not known" if gap is None else f"{100 * gap:.1f} %"),
         ("planner", f"{escaped(plan.planner)}, {seconds(plan.planning_seconds)}"),

@@ -214,6 +214,9 @@ class StoreContract:
         (line,) = store.runs()
         assert (line.predicted, line.lower_bound, line.cache) == (3.0, 2.0, "hit")
         assert (line.seconds, line.status, line.tasks, line.mode) == (3.1, "ok", 2, "planned")
+        store.add_run(a_run(plan=replace(a_plan(), adopted=False)))
+        (line,) = store.runs()
+        assert line.predicted == 4.0, "what Dask's own order was to take, which was left to it"
         store.add_run(a_run(plan=None))
         (line,) = store.runs()
         assert (line.predicted, line.lower_bound, line.cache) == (None, None, "")

@@ -38,7 +38,7 @@ class Side:
     @staticmethod
     def of(run: RunRecord) -> Side:
         plan = run.plan
-        promised = plan is not None and plan.predicted > 0
+        promised = plan is not None and plan.forecast > 0
         return Side(
             run_id=run.run_id,
             flow=run.flow,
@@ -47,9 +47,9 @@ class Side:
             mode=run.mode,
             reason=run.reason,
             seconds=run.seconds,
-            predicted=plan.predicted if plan else None,
+            predicted=plan.forecast if plan else None,
             lower_bound=plan.lower_bound if plan else None,
-            error=run.seconds / plan.predicted - 1 if plan and promised else None,
+            error=run.seconds / plan.forecast - 1 if plan and promised else None,
             planner=plan.planner if plan else "",
             tasks=run.graph.n_instances,
             workers=len(run.cluster),

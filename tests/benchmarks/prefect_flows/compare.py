@@ -65,5 +65,5 @@ def _planned(store: str, seconds: float) -> Planned:
     with closing(oc.ScheduleStore(store)) as opened:
         run = opened.run(opened.runs(limit=1)[0].run_id)
     if run.plan is None:
-        return Planned(seconds, None, run.seconds, "none")
-    return Planned(seconds, run.plan.predicted, run.seconds, run.plan.cache)
+        return Planned(seconds, None, run.seconds, "none", None)
+    return Planned(seconds, run.plan.forecast, run.seconds, run.plan.cache, run.plan.lower_bound)

@@ -9,13 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Planned:
-    """A planned run: seconds in the flow's body; promised and recorded for its tasks, from the
-    first submission to the last end."""
+    """A planned run: seconds in the flow's body; promised, proven and recorded for its tasks, from
+    the first submission to the last end; the bound is of any plan, at the durations expected."""
 
     seconds: float
     promised: float | None
     recorded: float
     cache: str
+    bound: float | None
 
     @property
     def error(self) -> float | None:
@@ -44,6 +45,12 @@ class Row:
         return ours / statistics.median(self.stock[1:])
 
     @property
+    def possible(self) -> float | None:
+        """The ratio that no plan can beat: the bound of the last planned run to the stock runs."""
+        bound = self.planned[-1].bound
+        return None if bound is None else bound / statistics.median(self.stock[1:])
+
+    @property
     def first(self) -> float:
         """The observed run to the median stock run."""
         return self.observed / statistics.median(self.stock)
@@ -63,6 +70,7 @@ class Row:
             "errors": [each.error and round(each.error, 4) for each in self.planned],
             "caches": [each.cache for each in self.planned],
             "ratio": round(self.ratio, 3),
+            "possible": self.possible and round(self.possible, 3),
             "first_run": round(self.first, 3),
             "right": self.is_right,
         }

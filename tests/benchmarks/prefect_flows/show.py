@@ -11,7 +11,7 @@ from tests.benchmarks.prefect_flows.row import Row
 
 HEAD = (
     f"{'flow':<36}{'tasks':>6}{'stock':>8}{'observed':>10}{'planned':>9}{'ratio':>7}"
-    f"{'first':>7}  errors of the forecasts"
+    f"{'bound':>7}{'first':>7}  errors of the forecasts"
 )
 
 
@@ -24,7 +24,8 @@ def show_row(row: Row) -> None:
     print(
         f"{row.name[:35]:<36}{row.tasks:>6}{statistics.median(row.stock[1:]):>8.2f}"
         f"{row.observed:>10.2f}{statistics.median(e.seconds for e in row.planned):>9.2f}"
-        f"{row.ratio:>7.2f}{row.first:>7.2f}  {errors}{'' if row.is_right else '  WRONG'}",
+        f"{row.ratio:>7.2f}{row.possible or math.nan:>7.2f}{row.first:>7.2f}"
+        f"  {errors}{'' if row.is_right else '  WRONG'}",
         flush=True,
     )
 
@@ -33,7 +34,8 @@ def sums(rows: Sequence[Row]) -> dict[str, Any]:
     """Over all flows: how much shorter, how true."""
     errors = [abs(row.third_error) for row in rows if row.third_error is not None]
     found = {
-        "ratio_geometric_mean": round(math.exp(_mean([math.log(row.ratio) for row in rows])), 3),
+        "ratio_geometric_mean": _geometric_mean([row.ratio for row in rows]),
+        "possible_geometric_mean": _geometric_mean([row.possible for row in rows if row.possible]),
         "ratio_most": round(max(row.ratio for row in rows), 3),
         "first_run_median": round(statistics.median(row.first for row in rows), 3),
         "third_error_median": round(statistics.median(errors), 4) if errors else None,
@@ -43,5 +45,5 @@ def sums(rows: Sequence[Row]) -> dict[str, Any]:
     return found
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _geometric_mean(ratios: Sequence[float]) -> float | None:
+    return round(statistics.geometric_mean(ratios), 3) if ratios else None

@@ -95,6 +95,15 @@ def test_the_outcome_shows_what_went_otherwise() -> None:
     assert surprises[0] == "| train-0 | big | big | 8 s | 11 s |"
 
 
+def test_a_run_that_was_left_to_dask_is_held_against_what_that_was_to_take() -> None:
+    declined = replace(PLAN, adopted=False)
+    text = "3 tasks on 2 workers in 14 s; left to Dask, forecast 15 s"
+    assert outcome_line(run(declined)).startswith(text)
+    assert "| forecast with the plan | 11 s |" in outcome_markdown(run(declined))
+    unknown = replace(declined, default_predicted=None)
+    assert "left to Dask, forecast 11 s" in outcome_line(run(unknown))
+
+
 def test_the_outcome_of_a_run_without_a_plan() -> None:
     assert outcome_line(run(None)) == "3 tasks on 2 workers in 14 s; first run: observed"
     assert "Furthest" not in outcome_markdown(run(None))

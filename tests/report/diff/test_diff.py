@@ -95,6 +95,9 @@ def test_promise_and_outcome_of_both():
     assert (found.before.predicted, found.before.error) == (None, None)
     assert (found.after.predicted, found.after.lower_bound) == (6.0, 5.0)
     assert found.after.error == pytest.approx(0.1)
+    assert planned.plan is not None
+    left = replace(planned.plan, adopted=False, default_predicted=3.0)
+    assert diff(planned, replace(planned, plan=left)).after.error == pytest.approx(1.2)
 
 
 def test_runs_with_nothing_in_common_can_be_compared():
