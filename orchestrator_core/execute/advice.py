@@ -34,6 +34,8 @@ class Advice:
         max_price: what the run may cost by the workers' prices, its repairs too; None for any.
         setup: by kind of task, the seconds for which a worker's process compiles before its first
             such task; no part of the forecast, which knows of no processes.
+        changeover: seconds between two tasks of a worker, which each duration of `instance` has in
+            it, though an execution does not take them.
         refine: finds better advice on the same graph, for the next time; takes longer, so it is
             called when the run is over, in any thread; None if there is nothing to be found.
     """
@@ -49,6 +51,7 @@ class Advice:
     worth: float = 0.05
     max_price: float | None = None
     setup: Mapping[str, float] = field(default_factory=dict)
+    changeover: float = 0.0
     refine: Callable[[], Advice] | None = None
 
     @property

@@ -117,7 +117,8 @@ def judge(
     drawn = draws(expected, pessimistic, chances)
     races = (
         track.race([expected.seconds] * chances),
-        track.race([pessimistic.seconds] * chances),
+        # All tasks of a kind run long alike: whoever mends the plan sees that after a few of them.
+        track.race([pessimistic.seconds] * chances, learned=True),
         track.race((drawn * chances)[:chances]),
     )
     first, long, random = (_corrected(race, races[0], lessons) for race in races)
@@ -146,14 +147,20 @@ class _Track:
         self._plan, self._measures = Mended(instance, schedule), measures
         self._dask = Unplanned(instance)
 
-    def race(self, tables: Sequence[Floats]) -> Race:
-        """Both with each of these (modes, workers) seconds; Dask with another chance each time."""
-        planned = {id(t): self._planned(t) for t in tables}
+    def race(self, tables: Sequence[Floats], learned: bool = False) -> Race:
+        """Both with each of these (modes, workers) seconds; Dask with another chance each time.
+
+        Args:
+            learned: does who mends the plan believe them, and not what the plan was made for?
+        """
+        different = {id(t): t for t in tables}
+        planned = {at: self._planned(t, learned) for at, t in different.items()}
         alone = [self._dask.run(chance, t).makespan for chance, t in enumerate(tables)]
         return Race(median(planned[id(t)] for t in tables), median(alone))
 
-    def _planned(self, table: Floats) -> float:
-        return self._plan.makespan(table, self._measures.holds, self._measures.prefetch)
+    def _planned(self, table: Floats, learned: bool) -> float:
+        plan = self._plan.believing(table) if learned else self._plan
+        return plan.makespan(table, self._measures.holds, self._measures.prefetch)
 
 
 def _why_not(races: tuple[Race, Race, Race], min_gain: float) -> str:

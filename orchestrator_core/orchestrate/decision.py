@@ -35,8 +35,20 @@ def advice_on(
         max_price: where Dask's own way costs more, the plan is judged by its price; its repairs
             keep to it.
     """
-    verdict, result = _verdict(forecast, min_gain, max_price), forecast.result
-    reason, bound = remark + verdict.reason, _bound(forecast)
+    verdict = _verdict(forecast, min_gain, max_price)
+    return advised(forecast, verdict, _bound(forecast), remark, begun, max_price)
+
+
+def advised(
+    forecast: Forecast,
+    verdict: Verdict | Worth,
+    bound: Bound,
+    remark: str,
+    begun: float,
+    max_price: float | None = None,
+) -> Advice:
+    """The verdict on a forecast as advice; arguments as of `advice_on`."""
+    result, reason = forecast.result, remark + verdict.reason
     record = PlanRecord(
         schedule=result.schedule,
         predicted=forecast.expected,

@@ -8,12 +8,13 @@ turned out worse than Dask alone is not followed again.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from statistics import median
 
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.orchestrate.changeover import changeover_of, rounded
 
 Crowd = tuple[tuple[str, int, float, float], ...]
 
@@ -35,24 +36,30 @@ class Lessons:
     """What runs of one graph on one cluster taught.
 
     Attributes:
-        dask: seconds of the latest runs that were left to Dask.
+        dask: seconds of the latest runs that were left to Dask. begun: seconds until the first
+            task of each of them began; no simulation knows of these.
         drift: log of what a plan really takes over what its simulation says.
     """
 
     dask: list[float] = field(default_factory=list)
     drift: float = 0.0
+    begun: list[float] = field(default_factory=list)
 
     def planned(self, simulated: float) -> float:
         """Seconds that the plan will take."""
-        return simulated * math.exp(self.drift)
+        return self._begun_with(simulated) * math.exp(self.drift)
 
     def default(self, simulated: float) -> float:
         """Seconds that Dask alone will take; the more runs, the less the simulation counts."""
         if not self.dask or simulated <= 0:
             return simulated
+        simulated = self._begun_with(simulated)
         n = len(self.dask)
         deviation = _within(math.log(median(self.dask) / simulated))
         return simulated * math.exp(deviation * n / (n + 1))
+
+    def _begun_with(self, simulated: float) -> float:
+        return simulated + (median(self.begun) if self.begun else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +69,16 @@ class Outcome:
     Attributes:
         graph_signature, crowd: of what, on whom. seconds: how long it took, > 0.
         predicted: what the plan that was followed had promised; None if Dask was left alone.
+        begun: seconds until its first task began.
+        changeover: seconds between two tasks of a worker; None if not known.
     """
 
     graph_signature: str
     crowd: Crowd
     seconds: float
     predicted: float | None
+    begun: float = 0.0
+    changeover: float | None = None
 
     @staticmethod
     def of(run: RunRecord) -> Outcome | None:
@@ -79,7 +90,14 @@ class Outcome:
             if run.plan is None or run.plan.predicted <= 0:
                 return None
             predicted = run.plan.predicted
-        return Outcome(run.graph_signature, crowd_of(run.cluster), run.seconds, predicted)
+        return Outcome(
+            run.graph_signature,
+            crowd_of(run.cluster),
+            run.seconds,
+            predicted,
+            min((task.start for task in run.tasks), default=0.0),
+            changeover_of(run),
+        )
 
 
 class Experience:
@@ -87,10 +105,16 @@ class Experience:
 
     def __init__(self) -> None:
         self._lessons: OrderedDict[tuple[str, Crowd], Lessons] = OrderedDict()
+        self._changeovers: dict[Crowd, deque[float]] = defaultdict(lambda: deque(maxlen=RUNS))
 
     def of(self, graph_signature: str, cluster: Cluster) -> Lessons:
         """What is known; nothing, if there is nothing."""
         return self._lessons.get((graph_signature, crowd_of(cluster)), Lessons())
+
+    def changeover(self, cluster: Cluster) -> float:
+        """Seconds that such workers take between two tasks, whatever the graph; 0 if not known."""
+        found = self._changeovers.get(crowd_of(cluster))
+        return rounded(median(found)) if found else 0.0
 
     def learn(self, run: RunRecord) -> None:
         """A run came to its end."""
@@ -105,8 +129,11 @@ class Experience:
         self._lessons.move_to_end(key)
         if len(self._lessons) > GRAPHS:
             self._lessons.popitem(last=False)
+        if outcome.changeover is not None:
+            self._changeovers[outcome.crowd].append(outcome.changeover)
         if outcome.predicted is None:
             lessons.dask = [*lessons.dask, outcome.seconds][-RUNS:]
+            lessons.begun = [*lessons.begun, outcome.begun][-RUNS:]
         else:
             # The forecast had the correction in it that was known by then.
             off = _within(math.log(outcome.seconds / outcome.predicted))

@@ -102,6 +102,10 @@ class Memory:
     def _fit(self, kinds: Collection[str], speeds: Speeds) -> HistoryCosts:
         return fit(self._store.observations(kinds), dict(speeds))
 
+    def largest(self, runs: int) -> int:
+        """Tasks of the largest of so many latest runs; 0 without any."""
+        return max((line.tasks for line in self._store.runs(limit=runs)), default=0)
+
     def latest_runs(self, flow: str, limit: int) -> list[RunRecord]:
         """Of the newest so many runs of the flow, those that ended well."""
         found = []

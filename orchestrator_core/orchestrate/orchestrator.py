@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,13 @@ from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
+from orchestrator_core.orchestrate.changeover import with_changeover
 from orchestrator_core.orchestrate.experience import Crowd, Experience, Lessons, crowd_of
 from orchestrator_core.orchestrate.forecast import STATED, is_known
 from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.plan import warm
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from orchestrator_core.orchestrate.at_once import AtOnce
 
 log = logging.getLogger("orchestrator")
+
+RECENT = 5
+"""Latest runs that say whether small questions are to be expected."""
 
 MIN_GAIN = 0.05
 """Part of what Dask's own way costs that a plan must save."""
@@ -52,6 +58,7 @@ class Orchestrator(Forecaster):
         in_memory: bool = False,
         largest: int = 20_000,
         hasty: bool = False,
+        brisk: bool = False,
         max_price: float | None = None,
         stated: CostModel = STATED,
     ) -> None:
@@ -70,6 +77,8 @@ class Orchestrator(Forecaster):
             largest: graphs of more tasks are left to Dask: deciding would take too long.
             hasty: answer with the first good plan, and look for a better one while it is followed
                 (`Advice.refine`).
+            brisk: while this process has loaded no compiled code, which takes seconds, answer small
+                questions about the makespan without it.
             max_price: what a run may cost by the workers' prices; None for any price.
             stated: what is believed of tasks that were never seen; default: what the graph says.
         """
@@ -80,7 +89,7 @@ class Orchestrator(Forecaster):
         self.mode = mode
         self.min_gain = min_gain
         self.largest = largest
-        self.hasty = hasty
+        self.hasty, self.brisk = hasty, brisk
         self._quick: AtOnce | None = None
         self._experience = Experience()
         self._asked = self._loaded = self._failed = False
@@ -143,6 +152,8 @@ class Orchestrator(Forecaster):
         if self.mode in ("observe", "off"):
             return
         self._asked = True
+        if self._may_be_brisk(self._memory.largest(RECENT)):
+            return
         past = self._memory.refresh()
         if past is None:
             return
@@ -179,6 +190,8 @@ class Orchestrator(Forecaster):
         by_time = objective == MAKESPAN and not has_deadlines(graph) and self.max_price is None
         if self.hasty and by_time:
             return self._at_once(graph, cluster, flow, lessons, begun)
+        if by_time and self._may_be_brisk(graph.n_instances):
+            return self._first(graph, cluster, flow, begun)
         from orchestrator_core.orchestrate.decision import advice_on
 
         try:
@@ -196,6 +209,18 @@ class Orchestrator(Forecaster):
         forecast, dear = within_price(forecast, self.max_price, self.budget)
         return advice_on(forecast, self.min_gain, late + dear, begun, self.max_price)
 
+    def _may_be_brisk(self, tasks: int) -> bool:
+        """Is a question about so many tasks answered without compiled code?"""
+        from orchestrator_core.orchestrate.first_answer import MOST
+
+        return self.brisk and tasks <= MOST and not warm.is_loaded()
+
+    def _first(self, graph: TaskGraph, cluster: Cluster, flow: str, begun: float) -> Advice:
+        from orchestrator_core.orchestrate.first_answer import first_answer
+
+        price = partial(self.price, graph, cluster)
+        return first_answer(price, PESSIMISTIC, self._memory, flow, self.min_gain, begun)
+
     def _at_once(
         self, graph: TaskGraph, cluster: Cluster, flow: str, lessons: Lessons, begun: float
     ) -> Advice:
@@ -205,8 +230,11 @@ class Orchestrator(Forecaster):
         from orchestrator_core.orchestrate.at_once import AtOnce
 
         self._quick = self._quick or AtOnce(self.schedule, self._memory)
-        pessimistic = self.price(graph, cluster, PESSIMISTIC)
-        return self._quick.advice(instance, pessimistic, flow, self.min_gain, lessons, begun)
+        changeover = self._experience.changeover(cluster)
+        pessimistic = with_changeover(self.price(graph, cluster, PESSIMISTIC), changeover)
+        instance = with_changeover(instance, changeover)
+        advice = self._quick.advice(instance, pessimistic, flow, self.min_gain, lessons, begun)
+        return replace(advice, changeover=changeover)
 
 
 def advisor_for_store(

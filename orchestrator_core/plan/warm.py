@@ -110,6 +110,11 @@ def is_warm() -> bool:
     return not cold_parts()
 
 
+def is_loaded() -> bool:
+    """Has this process loaded what runs compiled code, at least?"""
+    return f"{__package__}.engine.machine" in sys.modules
+
+
 def cold_parts() -> frozenset[str]:
     """The parts that are not on this machine's disk."""
     return frozenset(name for name in PARTS if not _is_there(name))

@@ -156,7 +156,7 @@ VIEWS: Final[dict[str, dict[str, str]]] = {
         "flow": "name of the flow",
         "started_at": "UTC, YYYY-MM-DD HH:MM:SS",
         "seconds": "how long it took",
-        "predicted": "seconds expected, under the plan if it was followed; null if nothing was planned",
+        "predicted": "seconds expected, by the plan if followed; null if nothing was planned",
         "ratio": "seconds / predicted",
         "default_predicted": "seconds that Dask's own policy was predicted to take",
         "lower_bound": "seconds; no schedule is shorter",

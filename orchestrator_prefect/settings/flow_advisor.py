@@ -16,6 +16,7 @@ def flow_advisor(settings: FlowSettings) -> Advisor:
         settings.store,
         budget=None if settings.budget is None else Budget(seconds=settings.budget),
         min_gain=settings.min_gain,
+        brisk=True,
         max_price=settings.max_price,
         stated=_stated(settings),
     )

@@ -48,6 +48,18 @@ def test_what_waits_behind_a_late_task_goes_elsewhere() -> None:
     assert run.worker[0] == 0
 
 
+def test_who_has_learned_how_long_tasks_take_mends_in_time() -> None:
+    instance, schedule = equal_tasks(4, 2)
+    slow = instance.seconds.copy()
+    slow[3, 1] = 5.0
+    director = Mended(instance, schedule)
+    # t3 begins at 1 s where it is planned; what has begun stays.
+    assert director.run(slow).makespan == 6.0
+    learned = director.believing(slow).run(slow)
+    assert (learned.worker, learned.makespan) == ([0, 1, 0, 0], 3.0)
+    assert director.run(slow).makespan == 6.0, "another director is none the wiser"
+
+
 def test_small_gains_are_left_alone() -> None:
     instance, schedule = equal_tasks(4, 2)
     late = instance.seconds.copy()

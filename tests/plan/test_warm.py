@@ -158,22 +158,22 @@ def test_where_steps_are_counted_every_planner_is_asked(cold: list[str]) -> None
 
 
 def test_interpreted_and_compiled_code_give_the_same_schedules() -> None:
-    original = upward_rank.overloads
+    original = upward_rank.machine.overloads
     for _, instance in tiny_instances(range(12)):
         compiled_one = heft(instance)
         with not_compiling():
             assert heft(instance) == compiled_one
-    assert original is upward_rank.overloads
+    assert original is upward_rank.machine.overloads
 
 
 def test_nothing_is_compiled_where_there_is_no_time_for_it(monkeypatch) -> None:
     # An earlier run of this test has left it on disk.
-    monkeypatch.setattr(never_met._cache, "load_overload", lambda *known: None)
+    monkeypatch.setattr(never_met.machine._cache, "load_overload", lambda *known: None)
     with not_compiling():
         assert never_met(4.0) == 8.0
-        assert not never_met.overloads
+        assert not never_met.machine.overloads
     assert never_met(4.0) == 8.0
-    assert len(never_met.overloads) == 1
+    assert len(never_met.machine.overloads) == 1
 
 
 class _Compiled(event.Listener):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +164,8 @@ class Session:
         cluster = self.roster.cluster()
         if len(graph) < RECORDED_FROM or cluster is None:
             return
-        run = GraphRun(graph, cluster, time(), self._finish)
+        brief = len(graph) > (self.options.max_tasks or math.inf)
+        run = GraphRun(graph, cluster, time(), self._finish, brief)
         run.wanted = frozenset(wanted).intersection(graph.keys)
         self._runs[run] = None
         self.recorder.watch(run.open, run)

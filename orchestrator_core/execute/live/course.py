@@ -55,6 +55,7 @@ class Course:
             nobody.
         objective: what the plan minimises; deadlines come before it, as due dates.
         max_price: what the run may cost; None for any price.
+        changeover: seconds that are in each duration of `instance` and in none that is seen.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class Course:
         worth: float = 0.05,
         objective: Objective = MAKESPAN,
         max_price: float | None = None,
+        changeover: float = 0.0,
     ) -> None:
         if has_deadlines(instance.graph):
             objective = lateness_first(objective)
             instance = Instance(softened(instance.graph), instance.cluster, instance.seconds)
         self.instance, self.objective = instance, objective
         self.wanted, self.worth, self.max_price = tuple(wanted), worth, max_price
+        self._changeover = changeover
         self._too_dear = False
         self.follow(schedule)
 
@@ -192,7 +195,8 @@ class Course:
         place = graph.index[task]
         believed = float(self.instance.seconds[graph.mode_ptr[place], cluster.index[worker]])
         if math.isfinite(believed):
-            yield Observed(graph.kinds[graph.kind_of[place]], worker, believed, seconds)
+            taken = seconds + self._changeover
+            yield Observed(graph.kinds[graph.kind_of[place]], worker, believed, taken)
 
 
 def _why(found: Mended, objective: Objective) -> str:

@@ -17,7 +17,7 @@ class LivePlan:
     """A plan with the problem that it solves; times in seconds from the start of the run.
 
     Attributes:
-        instance, objective, worth, prefetch, max_price: as in `Advice`.
+        instance, objective, worth, prefetch, max_price, changeover: as in `Advice`.
         schedule: the plan. predicted: its makespan, as it was promised.
     """
 
@@ -28,6 +28,7 @@ class LivePlan:
     worth: float = 0.05
     prefetch: bool = False
     max_price: float | None = None
+    changeover: float = 0.0
 
     @staticmethod
     def of(advice: Advice) -> LivePlan | None:
@@ -43,6 +44,7 @@ class LivePlan:
             advice.worth,
             advice.prefetch,
             advice.max_price,
+            advice.changeover,
         )
 
     @staticmethod
@@ -64,5 +66,5 @@ class LivePlan:
 
     def course(self, wanted: Collection[str]) -> Course:
         """The course of a run that follows it; somebody keeps the `wanted` outputs."""
-        wishes = (self.worth, self.objective, self.max_price)
+        wishes = (self.worth, self.objective, self.max_price, self.changeover)
         return Course(self.instance, self.schedule, wanted, *wishes)

@@ -26,6 +26,7 @@ class LivePlanWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     worth: float = 0.05
     prefetch: bool = False
     max_price: float | None = None
+    changeover: float = 0.0
 
 
 def encode_plan(plan: LivePlan) -> bytes:
@@ -39,6 +40,7 @@ def encode_plan(plan: LivePlan) -> bytes:
             plan.worth,
             plan.prefetch,
             plan.max_price,
+            plan.changeover,
         )
     )
 
@@ -52,6 +54,8 @@ def decode_plan(text: str | bytes) -> LivePlan:
         raise InvalidFormat(f"a live plan of format {wire.format!r}; this version reads {FORMAT!r}")
     if not (math.isfinite(wire.predicted) and wire.predicted >= 0 and wire.worth >= 0):
         raise InvalidFormat("a live plan ends after finite seconds, and is worth a part >= 0")
+    if not 0 <= wire.changeover < math.inf:
+        raise InvalidFormat("a live plan has finite seconds >= 0 between two tasks")
     if wire.max_price is not None and not wire.max_price >= 0:
         raise InvalidFormat("a live plan may cost a price >= 0")
     return LivePlan(
@@ -62,4 +66,5 @@ def decode_plan(text: str | bytes) -> LivePlan:
         wire.worth,
         wire.prefetch,
         wire.max_price,
+        wire.changeover,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from orchestrator_core.plan.engine.compiled import not_compiling
+from orchestrator_core.plan.engine.compiled import is_interpreting, not_compiling
 from orchestrator_core.plan.warm import SIMULATION, is_missing
 
 Given = ParamSpec("Given")
@@ -14,7 +14,7 @@ Found = TypeVar("Found")
 
 def at_once(run: Callable[Given, Found], *args: Given.args, **kwargs: Given.kwargs) -> Found:
     """What `run` returns, without waiting for a compiler."""
-    if not is_missing(SIMULATION):
+    if is_interpreting() or not is_missing(SIMULATION):
         return run(*args, **kwargs)
     with not_compiling():
         return run(*args, **kwargs)

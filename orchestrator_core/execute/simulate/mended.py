@@ -7,6 +7,8 @@ a rehearsal says that keeps to it whatever happens.
 
 from __future__ import annotations
 
+from copy import copy
+
 from orchestrator_core.execute.mending_rules import PAUSE, WORTH, WORTH_SECONDS
 from orchestrator_core.execute.simulate.compiling import at_once
 from orchestrator_core.execute.simulate.kernel.job import Job
@@ -15,6 +17,8 @@ from orchestrator_core.execute.simulate.kernel.outcome import Came
 from orchestrator_core.execute.simulate.kernel.planned import Plan
 from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.execute.simulate.room import with_room
+from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.plan.engine.expand import frozen
 
 CALM = 0.02
 """Part of the remaining time that the end may be off before a change is thought of."""
@@ -26,8 +30,17 @@ class Mended(Rehearsal):
     What is believed of durations and links is the instance; threads are all that is thought of.
     """
 
+    _believed: Floats | None = None
+
+    def believing(self, seconds: Floats) -> Mended:
+        """The same plan, whose director believes these (modes, workers) seconds."""
+        other = copy(self)
+        other._believed = frozen(seconds)
+        return other
+
     def _came(self, job: Job, plan: Plan, prefetch: bool) -> Came:
-        mending = Mending(self.units.problem.seconds, PAUSE, WORTH, WORTH_SECONDS, CALM)
+        believed = self.units.problem.seconds if self._believed is None else self._believed
+        mending = Mending(believed, PAUSE, WORTH, WORTH_SECONDS, CALM)
 
         def run(room: int) -> Came:
             return at_once(run_mended, job, plan, mending, prefetch, room)

@@ -32,6 +32,9 @@ SIMULATOR = "orchestrator_core.execute.simulate.kernel"
 SIMULATOR_SOURCES = SOURCES.parent / "execute" / "simulate" / "kernel"
 """The other package that has compiled code."""
 
+DOOR = "engine.machine"
+"""What makes machine code of all of them, though no kernel imports it."""
+
 UNUSED = 30 * 86400.0
 """Seconds without a start of a process after which a folder is deleted."""
 
@@ -64,7 +67,7 @@ def folder_of(module: str) -> Path | None:
     name = module.removeprefix(f"{PACKAGE}.")
     if folder() is None or name not in _texts():
         return None
-    return _made(root() / f"{name}-{_hash(closure(_texts(), [name]))}")
+    return _made(root() / f"{name}-{_hash(closure(_texts(), [name, DOOR]))}")
 
 
 @functools.cache
@@ -72,7 +75,7 @@ def folder() -> Path | None:
     """The folder for notes on all code of this version; None if no place can be written."""
     try:
         kernels = [name for name, text in _texts().items() if _MARK.search(text)]
-        chosen = _made(root() / f"all-{_hash(closure(_texts(), kernels))}")
+        chosen = _made(root() / f"all-{_hash(closure(_texts(), [*kernels, DOOR]))}")
         drop_old(root())
     except OSError:
         return None

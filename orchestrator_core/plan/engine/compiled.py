@@ -1,8 +1,10 @@
-"""The door to numba: what carries `@compiled` runs as machine code, without the interpreter lock.
+"""Functions that run as machine code: what carries `@compiled`, without the interpreter's lock.
 
-Only modules that the light face does not load may import this one. Compiled code is cached on disk,
-so that a machine compiles once; `warm_up` in `warm.py` does it ahead of time. Where seconds of
-compiling cannot be afforded, a function that is not on disk yet runs as the Python that it is.
+numba is behind `machine`, and loaded when the first of them is called: that takes a process half a
+second, and as long again for what an answer needs of them. Compiled code is cached on disk, so that
+a machine compiles once; `warm_up` in `warm.py` does it ahead of time. Where seconds of compiling
+cannot be afforded, a function that is not on disk yet runs as the Python that it is
+(`not_compiling`), and where not even loading can, all of them do (`interpreting`).
 """
 
 from __future__ import annotations
@@ -10,36 +12,61 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-import types as python_types
+import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
-
-from numba import njit, types
-from numba.extending import intrinsic, overload
-
-from orchestrator_core.plan.engine.code_cache import kept_apart
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 _may_compile = contextvars.ContextVar("may_compile", default=True)
+_interprets = contextvars.ContextVar("interprets", default=False)
+_making = threading.RLock()
+
+
+class Kernel:
+    """A function that runs as machine code, compiled for each set of argument types.
+
+    Attributes:
+        py_func: the same in Python.
+        options: of numba. from_python: may Python call it, or only compiled code?
+    """
+
+    def __init__(self, function: Callable[..., Any], from_python: bool, **options: Any) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self.from_python, self.options = function, from_python, options
+        self._machine: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        if _interprets.get():
+            return interpreted(self)(*args)
+        return self.machine(*args)
+
+    @property
+    def machine(self) -> Any:
+        """numba's side of it; made once, when it is first needed."""
+        if self._machine is None:
+            from orchestrator_core.plan.engine.machine import dispatcher
+
+            with _making:
+                self._machine = self._machine or dispatcher(self)
+        return self._machine
 
 
 def compiled(function: F) -> F:
     """The function as machine code; compiled at its first call for each set of argument types."""
-    kernel = _kernel(function)
-    kernel._compile_for_args = functools.partial(_machine_code_or_python, kernel)
-    return cast(F, kernel)
+    return cast(F, Kernel(function, True))
 
 
 def inner(function: F) -> F:
     """The same for a function that only compiled code calls: it needs no door from Python."""
-    return cast(F, _kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+    return cast(F, Kernel(function, False))
 
 
 def inlined(function: F) -> F:
     """As `inner`, but its code is copied into those that call it: where arrays are `lent`."""
-    return cast(F, _kernel(function, True, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+    return cast(F, Kernel(function, False, forceinline=True))
 
 
 def lent(group: T) -> T:
@@ -63,30 +90,25 @@ def not_compiling() -> Iterator[None]:
         _may_compile.reset(token)
 
 
-def _kernel(function: Callable[..., Any], forceinline: bool = False, **options: Any) -> Any:
-    """One machine code for all integers: numba would compile ``f(x, 0)`` and ``f(x, y)`` apart."""
-    with kept_apart(function.__module__):
-        kernel = njit(cache=True, nogil=True, forceinline=forceinline, **options)(function)
-    template, unliteral = kernel.get_call_template, cast(Any, types).unliteral
-
-    def get_call_template(args: Any, kws: Any) -> Any:
-        plain = {name: unliteral(each) for name, each in kws.items()}
-        return template(tuple(map(unliteral, args)), plain)
-
-    kernel.get_call_template = get_call_template
-    return kernel
+def may_compile() -> bool:
+    """May this thread wait for a compiler?"""
+    return _may_compile.get()
 
 
-def _machine_code_or_python(kernel: Any, *args: Any) -> Any:
-    """Called by numba when it meets new types of arguments; what it returns is then called."""
-    if not _may_compile.get():
-        signature = tuple(kernel.typeof_pyval(arg) for arg in args)
-        found = kernel._cache.load_overload(signature, kernel.targetctx)
-        if found is None:
-            return interpreted(kernel)
-        kernel.add_overload(found)
-        return found.entry_point
-    return type(kernel)._compile_for_args(kernel, *args)
+@contextlib.contextmanager
+def interpreting() -> Iterator[None]:
+    """Meanwhile, in this thread, all is interpreted, and nothing of numba loaded: for small
+    questions to a process that has loaded nothing yet. The results are the same."""
+    token = _interprets.set(True)
+    try:
+        yield
+    finally:
+        _interprets.reset(token)
+
+
+def is_interpreting() -> bool:
+    """Is all interpreted in this thread?"""
+    return _interprets.get()
 
 
 @functools.cache
@@ -94,35 +116,13 @@ def interpreted(kernel: Any) -> Callable[..., Any]:
     """The Python function of a kernel, and in it those of the kernels that it calls."""
     source = kernel.py_func
     names = dict(source.__globals__)
-    function = python_types.FunctionType(
+    function = types.FunctionType(
         source.__code__, names, source.__name__, source.__defaults__, source.__closure__
     )
     for name in source.__code__.co_names:
         called = names.get(name)
         if called is kernel:
             names[name] = function
-        elif hasattr(called, "py_func"):
+        elif isinstance(called, Kernel):
             names[name] = interpreted(called)
     return function
-
-
-@cast("Callable[[F], F]", overload(lent, strict=False))
-def _lent(group: Any) -> Any:
-    return lambda group: _without_owners(group)
-
-
-@cast("Callable[[F], Callable[[Any], Any]]", intrinsic)
-def _without_owners(typing: Any, group: Any) -> Any:
-    """The same arrays, none of which knows whose memory it is."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (found,) = args
-        for place, kind in enumerate(signature.args[0]):
-            if isinstance(kind, cast(Any, types).Array):
-                known = builder.extract_value(found, place)
-                array = context.make_array(kind)(context, builder, known)
-                array.meminfo = array.meminfo.type(None)
-                found = builder.insert_value(found, array._getvalue(), place)
-        return found
-
-    return group(group), code

@@ -46,11 +46,9 @@ def register(client: Any, mode: str, store: Path, plan_wait: float | None) -> No
     from orchestrator_core.execute.dask import OrchestratorPlugin
     from orchestrator_core.execute.dask.client import wait_ready
 
-    advisor = TrivialAdvisor() if mode == "director" else None
+    planned = {"advisor": TrivialAdvisor(), "max_tasks": 10**9} if mode == "director" else {}
     client.register_plugin(
-        OrchestratorPlugin(
-            str(store), mode=mode, advisor=advisor, plan_wait=plan_wait, max_tasks=10**9
-        )
+        OrchestratorPlugin(str(store), mode=mode, plan_wait=plan_wait, **planned)
     )
     wait_ready(client)
 

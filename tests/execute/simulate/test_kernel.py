@@ -117,7 +117,7 @@ def test_one_machine_code_is_enough_for_all_instances(instance: Instance) -> Non
     again = Rehearsal(instance, plan).run(instance.seconds * 1.5, prefetch=True)
     assert again.makespan >= 0
     for kernel in (run_planned, run_unplanned, depth_first):
-        assert len(cast(Any, kernel).signatures) == 1
+        assert len(cast(Any, kernel).machine.signatures) == 1
 
 
 @given(instance=instances(max_tasks=30, counts=True, encode=True), seed=st.integers(0, 99))

@@ -24,7 +24,7 @@ plan can make it faster, and to keep it would cost more than to run it."""
 
 
 class GraphRun:
-    """A ledger of one graph's tasks; `done` is called once, when the last has come to its end.
+    """A ledger of one graph's tasks; `done` is called once, when no more is to come.
 
     Attributes:
         coming: keys that have not arrived yet; a graph arrives as a whole.
@@ -38,7 +38,9 @@ class GraphRun:
         cluster: Cluster,
         started_at: float,
         done: Callable[[GraphRun], None],
+        brief: bool = False,
     ) -> None:
+        """`brief`: is it watched only until its first tasks were all trivial? Nobody plans it."""
         self.run_id = uuid4().hex
         self.snapshot = snapshot
         self.cluster = cluster
@@ -56,6 +58,7 @@ class GraphRun:
         self._outcomes: set[str] = set()
         self._ended: list[Ended] = []
         self._most = RECORDS_PER_TASK * len(snapshot)
+        self._look_at = MANY if brief else -1
 
     @property
     def open(self) -> Set[Key]:
@@ -84,6 +87,9 @@ class GraphRun:
     def add(self, ended: Ended) -> None:
         if len(self._ended) < self._most:
             self._ended.append(ended)
+            if len(self._ended) == self._look_at and not self.is_worth_keeping:
+                self.reason = "too large for a plan, and its tasks are too short to be watched"
+                self.close()
 
     def settle(self, key: Key, status: str) -> None:
         if self.closed or key not in self._open:

@@ -119,24 +119,25 @@ class LiveTasks:
         first now, and the others slice by slice: a scheduler has more to do than this. Not so if it
         must be done `at_once`.
         """
-        aside = self.put_aside(keys)
+        tasks: Any = self._scheduler.tasks
+        aside = sorted(self.put_aside(keys), key=lambda key: tasks[key].priority, reverse=True)
         if at_once or len(aside) <= SLICE:
             self._decide(aside)
         else:
-            tasks: Any = self._scheduler.tasks
-            aside.sort(key=lambda key: tasks[key].priority, reverse=True)
             self._decide_next(aside)
 
     def _decide_next(self, aside: list[Key]) -> None:
         """A slice from the end of these keys now; the others in the next turns of the loop."""
         try:
-            chosen = [aside.pop() for _ in range(min(SLICE, len(aside)))]
+            chosen = aside[-SLICE:]
+            del aside[-SLICE:]
             self._decide(self.put_aside(chosen))
         finally:
             if aside:
                 asyncio.get_running_loop().call_soon(self._decide_next, aside)
 
     def _decide(self, aside: Iterable[Key]) -> None:
+        """Dask takes the last of them first."""
         again: Any = dict.fromkeys(aside, "released")
         if again:
             self._scheduler.transitions(again, stimulus_id=f"orchestrator-place-{time()}")

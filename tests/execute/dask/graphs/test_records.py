@@ -262,6 +262,28 @@ async def test_many_tasks_that_take_no_time_are_not_kept(
     assert [run.flow for run in advisor.runs] == ["few", "long"]
 
 
+@pytest.mark.parametrize(("trivial", "recorded"), [(1.0, 0), (0.0, 18)])
+@cluster_test()
+async def test_a_graph_too_large_for_a_plan_is_not_watched_once_its_tasks_are_known_to_be_trivial(
+    c: Client, s: Scheduler, a: Worker, b: Worker, trivial: float, recorded: int
+) -> None:
+    advisor = FixedAdvisor()
+    plugin = OrchestratorPlugin(mode="observe", advisor=advisor, max_tasks=17)
+    session = await start(s, plugin)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "MANY", 6)
+        patch.setattr(runs, "TRIVIAL", trivial)
+        graph, keys = layers()
+        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    run = session.last_run
+    assert run is not None
+    assert run.closed
+    assert len(run.ended) == (recorded or 6)
+    assert len(session.recorder) == 0
+    await stop(s, plugin)
+    assert [len(each.tasks) for each in advisor.runs] == ([recorded] if recorded else [])
+
+
 @cluster_test()
 async def test_a_graph_that_is_too_large_is_not_asked_about(
     c: Client, s: Scheduler, a: Worker, b: Worker

@@ -7,14 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from distributed import Client, Scheduler, Worker
+from distributed import Client, Event, Scheduler, Worker
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.graph import Cluster, TaskGraph
 from tests.execute.dask.advisors import FixedAdvisor, HangingAdvisor, plugin_of
-from tests.execute.dask.cluster import add, cluster_test, layers, result, start, stop, until
+from tests.execute.dask.cluster import (
+    add,
+    cluster_test,
+    layers,
+    result,
+    start,
+    stop,
+    until,
+    wait_for,
+)
 
 
 async def waiting(
@@ -74,6 +83,29 @@ async def test_nothing_waits_for_a_plan_when_we_leave(
         session.fault("test", RuntimeError("two"))
     assert await c.gather(futures) == [result()] * 6
     advisor.go.set()
+
+
+@cluster_test()
+async def test_a_graph_that_is_declined_goes_on_in_dasks_own_order(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = HangingAdvisor()
+    advisor.promise = {"adopted": False}
+    plugin = plugin_of(advisor, plan_wait=600)
+    session = await start(s, plugin)
+    tasks = session.steering.tasks
+    keys = [f"w-{i}" for i in range(20)]
+    futures = c.get(dict.fromkeys(keys, (wait_for, "gate")), keys, sync=False)
+    await until(lambda: {tasks.state(key) for key in keys} == {"no-worker"})
+    advisor.go.set()
+    await until(lambda: len(session.steering.awaiting) == 0)
+    sent = {key for key in keys if tasks.state(key) == "processing"}
+    assert 0 < len(sent) < len(keys), "a worker is given two, the others wait"
+    first = sorted(keys, key=lambda key: s.tasks[key].priority)[: len(sent)]
+    assert sent == set(first)
+    await Event("gate").set()
+    assert await c.gather(futures) == [add()] * len(keys)
+    await stop(s, plugin)
 
 
 @cluster_test()

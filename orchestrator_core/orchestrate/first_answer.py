@@ -1,0 +1,72 @@
+"""The first answer of a process that has loaded no compiled code, which would take it seconds.
+
+Small questions are answered by interpreted code, in tenths of a second: with the stored schedule at
+today's prices or the one of the cheapest planner, whichever is better, judged by a few simulated
+runs. What a search would find beside that is less than its loading costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.measures.measures import NONE
+from orchestrator_core.orchestrate.adopt import judge
+from orchestrator_core.orchestrate.decision import advised
+from orchestrator_core.orchestrate.forecast import Forecast
+from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.orchestrate.schedules import keep, make, recall, recall_near
+from orchestrator_core.plan.bounds import Bound
+from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.engine.compiled import interpreting
+from orchestrator_core.plan.result import PlanResult
+
+MOST = 150
+"""Tasks of a small question; interpreted simulations take time with their square."""
+
+PLANNER, BUDGET = "heft", Budget(seconds=0.01)
+"""Who is asked, and for how long it may be proven how good that is."""
+
+CHANCES = 2
+"""Runs of Dask's own policy that are simulated in each race."""
+
+Price = Callable[[float], Instance]
+"""The question at a quantile of its durations."""
+
+
+def first_answer(
+    price: Price, quantile: float, memory: Memory, flow: str, min_gain: float, begun: float
+) -> Advice:
+    """What to do with a small graph, for the least makespan.
+
+    Args:
+        price: of the graph. quantile: of the durations at which the plan must still pay.
+        memory: where schedules are stored, this one too.
+        min_gain: part of Dask's time that it must save.
+        begun: `time.perf_counter` when planning began.
+
+    Raises:
+        OrchestratorError: if no plan is possible.
+    """
+    with interpreting():
+        instance, pessimistic = price(0.5), price(quantile)
+        result, cache = _schedule(instance, memory, flow)
+        verdict = judge(instance, pessimistic, result.schedule, min_gain, NONE, chances=CHANCES)
+        expected = max(verdict.drawn.planned, result.lower_bound)
+        forecast = Forecast(instance, pessimistic, result, expected, cache)
+        bound = Bound(result.lower_bound, result.bound_method)
+        return advised(forecast, verdict, bound, "", begun)
+
+
+def _schedule(instance: Instance, memory: Memory, flow: str) -> tuple[PlanResult, str]:
+    """The best that is at hand, and where it is from, as `Forecaster.schedule` says it."""
+    keys = Keys.of(instance.graph, instance.cluster)
+    stored = recall(memory, instance, keys, seconds=BUDGET.seconds)
+    if stored is not None:
+        return stored, "hit"
+    start = recall_near(memory, instance, keys)
+    result, cache = make(instance, BUDGET, (PLANNER,), start)
+    keep(memory, instance, result, keys, flow)
+    return result, cache

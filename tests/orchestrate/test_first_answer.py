@@ -1,0 +1,145 @@
+"""A process that has loaded no compiled code answers small questions without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator_core import (
+    Cluster,
+    Orchestrator,
+    RunRecord,
+    ScheduleStore,
+    TaskGraph,
+    TaskRecord,
+    Worker,
+    check_schedule,
+)
+from orchestrator_core.orchestrate import first_answer
+from orchestrator_core.plan import warm
+from orchestrator_core.store.memory import MemoryStore
+
+CLUSTER = Cluster([Worker("w0", kind="fast"), Worker("w1", kind="slow")])
+SPEED = {"fast": 4.0, "slow": 1.0}
+SECONDS = {"load": 2.0, "train": 8.0, "select": 1.0}
+
+
+def sweep(models: int = 6) -> TaskGraph:
+    """load -> train (x models) -> select."""
+    builder = TaskGraph.build()
+    builder.task("load-0", kind="load")
+    names = [builder.task(f"train-{i}", kind="train", after=["load-0"]) for i in range(models)]
+    builder.task("select-0", kind="select", after=names)
+    return builder.done()
+
+
+def run_of(graph: TaskGraph) -> RunRecord:
+    """Both workers in turn, each at its own speed."""
+    records = []
+    for i, name in enumerate(graph.names):
+        worker = CLUSTER.workers[i % 2]
+        end = i + SECONDS[graph.kind(i)] / SPEED[worker.kind]
+        records.append(TaskRecord(name, graph.kind(i), worker.name, worker.kind, i, end, 1e3))
+    return RunRecord(
+        run_id="0" * 32,
+        flow="sweep",
+        started_at=0.0,
+        seconds=max(record.end for record in records),
+        mode="observed",
+        reason="",
+        graph=graph,
+        cluster=CLUSTER,
+        graph_signature="g",
+        cluster_signature="c",
+        tasks=tuple(records),
+    )
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    found = MemoryStore()
+    found.add_run(run_of(sweep()))
+    return found
+
+
+@pytest.fixture
+def cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process of its own."""
+    monkeypatch.setattr(warm, "is_loaded", lambda: False)
+
+
+@pytest.mark.usefixtures("cold")
+def test_it_is_hefts_or_what_is_stored(store: MemoryStore) -> None:
+    brisk = Orchestrator(store, brisk=True)
+    advice = brisk.advise(sweep(), CLUSTER, "sweep")
+    brisk.close()
+    assert advice.adopted, advice.reason
+    assert advice.plan is not None
+    assert advice.instance is not None
+    assert (advice.plan.planner, advice.plan.cache) == ("heft", "miss")
+    # As a search finds it: 0.5 + 10 + 0.25 s, with five of six models on the fast worker.
+    assert advice.plan.predicted == pytest.approx(10.75, rel=0.1)
+    assert 0 < advice.plan.lower_bound <= advice.plan.predicted
+    check_schedule(advice.instance, advice.plan.schedule)
+    again = Orchestrator(store, brisk=True).advise(sweep(), CLUSTER, "sweep")
+    assert again.plan is not None
+    assert (again.plan.cache, again.plan.schedule) == ("hit", advice.plan.schedule)
+
+
+@pytest.mark.usefixtures("cold")
+def test_a_large_question_is_planned_at_full_strength(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_answer, "MOST", len(sweep()) - 1)
+    asked: list[str] = []
+    monkeypatch.setattr(first_answer, "first_answer", lambda *_: asked.append("first answer"))
+    assert Orchestrator(store, brisk=True).advise(sweep(), CLUSTER, "sweep").adopted
+    assert not asked
+
+
+def test_who_has_loaded_compiled_code_uses_it(store: MemoryStore) -> None:
+    Orchestrator(store).advise(sweep(), CLUSTER, "sweep")
+    assert warm.is_loaded()
+    assert not Orchestrator(store, brisk=True)._may_be_brisk(1)
+
+
+@pytest.mark.usefixtures("cold")
+def test_only_large_runs_are_a_reason_to_load_ahead(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[bool] = []
+    monkeypatch.setattr(Orchestrator, "_load", lambda _: loaded.append(True))
+    Orchestrator(store, brisk=True).warm_up()
+    assert not loaded
+    monkeypatch.setattr(first_answer, "MOST", len(sweep()) - 1)
+    Orchestrator(store, brisk=True).warm_up()
+    assert loaded
+
+
+ASK = """
+import sys
+from orchestrator_core import Orchestrator, ScheduleStore
+store = ScheduleStore(sys.argv[1])
+run = store.run("0" * 32)
+brisk = Orchestrator(store, brisk=True)
+brisk.warm_up()
+advice = brisk.advise(run.graph, run.cluster, "sweep")
+assert advice.adopted, advice.reason
+assert "numba" not in sys.modules, "it takes a second to load"
+print(advice.plan.schedule.makespan)
+"""
+
+
+def test_a_new_process_answers_without_a_compiler(tmp_path: Path) -> None:
+    place = str(tmp_path / "runs.db")
+    store = ScheduleStore(place)
+    store.add_run(run_of(sweep()))
+    told = subprocess.run(
+        [sys.executable, "-c", ASK, place], capture_output=True, text=True, check=True, timeout=60
+    )
+    in_this = Orchestrator(store, planners=("heft",)).forecast(sweep(), CLUSTER).result
+    store.close()
+    assert float(told.stdout) == pytest.approx(in_this.makespan, rel=1e-9)
