@@ -1,10 +1,10 @@
 """Flows beside stock prefect-dask on mixed workers: `./dev bench prefect_flows [--flows A,B]`.
 
 Four one-thread worker processes of speeds 4:2:1:1, emulated by sleeping, which nobody is told. The
-same body runs under `@flow` with a `DaskTaskRunner` and under `@optimized_flow`, by turns, on one
-cluster: our first run is observed, the others are planned. `--data` is a folder with recorded
-workflows of WfCommons, or with a folder `wfcommons` of them; without it there are those of this
-repository.
+same body runs under `@flow` with a `DaskTaskRunner` and under `@optimized_flow`, by turns, each run
+in a process of its own, on one cluster: our first run is observed, the others are planned. `--data`
+is a folder with recorded workflows of WfCommons, or with a folder `wfcommons` of them; without it
+there are those of this repository.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(prefix="orchestrator-bench-"))
     with prefect_server(folder) as server:
         from tests.benchmarks.live.cluster import MIXED, running
-        from tests.benchmarks.prefect_flows.choice import chosen
         from tests.benchmarks.prefect_flows.compare import compare
         from tests.benchmarks.prefect_flows.show import show_head, show_row, sums
 
@@ -46,7 +45,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             server.wait()
             rows = []
             show_head()
-            for row in compare(cluster.client, chosen(options), options.runs, folder):
+            for row in compare(cluster.client, options, folder):
                 rows.append(row)
                 show_row(row)
     return {"rows": [row.as_json() for row in rows], **sums(rows)}

@@ -1,64 +1,61 @@
-"""Each flow under stock prefect-dask and under `@optimized_flow`, by turns."""
+"""Each flow under stock prefect-dask and under `@optimized_flow`, by turns, in new processes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import argparse
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-from prefect_dask import DaskTaskRunner
-
 import orchestrator_core as oc
-from orchestrator_prefect import optimized_flow
-from tests.benchmarks.live.workload import Step, Workload
-from tests.benchmarks.prefect_flows.body import Body
+from tests.benchmarks.live.workload import Workload
+from tests.benchmarks.prefect_flows.choice import chosen
+from tests.benchmarks.prefect_flows.once import Order, Ran, run_apart
 from tests.benchmarks.prefect_flows.row import Planned, Row
 
-WARM_UP = Workload("warm-up", {("nothing", i): Step(0.0) for i in range(8)})
 
-
-def compare(client: Any, workloads: Sequence[Workload], runs: int, folder: Path) -> Iterator[Row]:
+def compare(client: Any, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     """A row for each flow, each with a database of its own; the first run of all warms up."""
     client.run(_import_prefect)
-    address = client.scheduler.address
-    _row(WARM_UP, 2, address, str(folder / "warm-up.db"))
+    workloads = chosen(options)
+    shortest = min(workloads, key=lambda each: sum(step.seconds for step in each.steps.values()))
+    order = Order(
+        shortest.name,
+        None if options.data is None else str(options.data),
+        options.trace_tasks,
+        client.scheduler.address,
+        None,
+    )
+    run_apart(order)
     for i, workload in enumerate(workloads):
-        yield _row(workload, runs, address, str(folder / f"{i}.db"))
+        stock = replace(order, name=workload.name)
+        yield _row(workload, stock, options.runs, str(folder / f"{i}.db"))
 
 
 def _import_prefect() -> None:
     import prefect.task_engine  # noqa: F401
 
 
-def _row(workload: Workload, runs: int, address: str, store: str) -> Row:
-    body = Body(workload)
-    stock = flow(body.function(), name=workload.name, task_runner=DaskTaskRunner(address=address))
-    ours = optimized_flow(body.function(), name=workload.name, address=address, store=store)
-    seconds: dict[str, list[float]] = {"stock": [], "ours": []}
-    right = True
-    planned = []
+def _row(workload: Workload, stock: Order, runs: int, store: str) -> Row:
+    ours = replace(stock, store=store)
+    plain: list[Ran] = []
+    found: list[Ran] = []
+    planned: list[Planned] = []
     for turn in range(runs):
-        seconds["stock"].append(_run(stock, body))
-        right &= body.is_right()
-        seconds["ours"].append(_run(ours, body))
-        right &= body.is_right()
+        plain.append(run_apart(stock))
+        found.append(run_apart(ours))
         if turn:
-            planned.append(_planned(store, seconds["ours"][-1]))
+            planned.append(_planned(store, found[-1].seconds))
     return Row(
         workload.name,
         len(workload.steps),
-        tuple(seconds["stock"]),
-        seconds["ours"][0],
+        tuple(each.seconds for each in plain),
+        found[0].seconds,
         tuple(planned),
-        right,
+        all(each.right for each in (*plain, *found)),
     )
-
-
-def _run(made: Callable[[], Any], body: Body) -> float:
-    made()
-    return body.seconds
 
 
 def _planned(store: str, seconds: float) -> Planned:
