@@ -17,6 +17,7 @@ from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.measures.measures import NONE, Measures, choose_measures
 from orchestrator_core.execute.simulate.draws import draws
 from orchestrator_core.execute.simulate.mended import Mended
+from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.execute.simulate.unplanned import Unplanned
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
@@ -45,10 +46,15 @@ LEAST_SAVED = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Makespans in seconds, the medians over the same durations: of the plan, and of Dask alone."""
+    """Makespans in seconds, the medians over the same durations: of the plan, and of Dask alone.
+
+    Attributes:
+        chances: what Dask alone came to in each simulation, before lessons of earlier runs.
+    """
 
     planned: float
     default: float
+    chances: tuple[float, ...] = ()
 
     @property
     def gain(self) -> float:
@@ -98,6 +104,7 @@ def judge(
     measures: Measures | None = None,
     lessons: Lessons = NO_LESSONS,
     chances: int = SEEDS,
+    mends: bool = True,
 ) -> Verdict:
     """Let the schedule race against Dask's own policy.
 
@@ -108,11 +115,12 @@ def judge(
         measures: what is done beside placing; None lets them be chosen here.
         lessons: what earlier runs really took, beside their simulations.
         chances: most runs of Dask's own policy in each race; fewer take less time.
+        mends: is it simulated that the plan is mended on the way? Without, it is underrated.
     """
     alike = are_alike(expected)
     if measures is None:
         measures = NONE if alike else choose_measures(expected, pessimistic, schedule)
-    track = _Track(expected, schedule, measures)
+    track = _Track(expected, schedule, measures, mends)
     chances = min(chances, _chances(expected, schedule))
     drawn = draws(expected, pessimistic, chances)
     races = (
@@ -129,8 +137,9 @@ def judge(
 
 def _corrected(race: Race, expected: Race, lessons: Lessons) -> Race:
     """The race as it would be run; what holds for expected durations holds for all."""
-    factor = lessons.default(expected.default) / expected.default if expected.default > 0 else 1.0
-    return Race(lessons.planned(race.planned), race.default * factor)
+    planned = lessons.planned(race.planned, lessons.overrated(expected.chances))
+    default = lessons.default(race.default, lessons.off(expected.default))
+    return Race(planned, default, race.chances)
 
 
 def _chances(instance: Instance, schedule: Schedule) -> int:
@@ -143,8 +152,11 @@ def _chances(instance: Instance, schedule: Schedule) -> int:
 class _Track:
     """Where the schedule and Dask's own policy meet the same durations."""
 
-    def __init__(self, instance: Instance, schedule: Schedule, measures: Measures) -> None:
-        self._plan, self._measures = Mended(instance, schedule), measures
+    def __init__(
+        self, instance: Instance, schedule: Schedule, measures: Measures, mends: bool
+    ) -> None:
+        self._plan = (Mended if mends else Rehearsal)(instance, schedule)
+        self._measures = measures
         self._dask = Unplanned(instance)
 
     def race(self, tables: Sequence[Floats], learned: bool = False) -> Race:
@@ -156,10 +168,12 @@ class _Track:
         different = {id(t): t for t in tables}
         planned = {at: self._planned(t, learned) for at, t in different.items()}
         alone = [self._dask.run(chance, t).makespan for chance, t in enumerate(tables)]
-        return Race(median(planned[id(t)] for t in tables), median(alone))
+        return Race(median(planned[id(t)] for t in tables), median(alone), tuple(alone))
 
     def _planned(self, table: Floats, learned: bool) -> float:
-        plan = self._plan.believing(table) if learned else self._plan
+        plan = self._plan
+        if learned and isinstance(plan, Mended):
+            plan = plan.believing(table)
         return plan.makespan(table, self._measures.holds, self._measures.prefetch)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -45,18 +46,31 @@ class Lessons:
     drift: float = 0.0
     begun: list[float] = field(default_factory=list)
 
-    def planned(self, simulated: float) -> float:
-        """Seconds that the plan will take."""
-        return self._begun_with(simulated) * math.exp(self.drift)
+    def planned(self, simulated: float, overrated: float = 0.0) -> float:
+        """Seconds that the plan will take; see `overrated`."""
+        return self._begun_with(simulated) * math.exp(self.drift - overrated)
 
-    def default(self, simulated: float) -> float:
-        """Seconds that Dask alone will take; the more runs, the less the simulation counts."""
-        if not self.dask or simulated <= 0:
-            return simulated
-        simulated = self._begun_with(simulated)
+    def default(self, simulated: float, off: float | None = None) -> float:
+        """Seconds that Dask alone will take; `off`: that of another simulation, to be taken."""
+        return self._begun_with(simulated) * math.exp(self.off(simulated) if off is None else off)
+
+    def off(self, simulated: float) -> float:
+        """Log of what Dask alone will take over what this simulation of it says.
+
+        The more runs there were, the less the simulation counts.
+        """
         n = len(self.dask)
-        deviation = _within(math.log(median(self.dask) / simulated))
-        return simulated * math.exp(deviation * n / (n + 1))
+        if not n or simulated <= 0:
+            return 0.0
+        return _within(math.log(median(self.dask) / self._begun_with(simulated))) * n / (n + 1)
+
+    def overrated(self, chances: Sequence[float]) -> float:
+        """By how much (log, >= 0) durations are overrated, for Dask took less than by any chance.
+
+        Whoever places the tasks, they take so much less. To take longer than simulated is Dask's
+        own affair: no plan waits for what it waits for.
+        """
+        return max(0.0, -self.off(min(chances, default=0.0)))
 
     def _begun_with(self, simulated: float) -> float:
         return simulated + (median(self.begun) if self.begun else 0.0)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.measures.measures import NONE
-from orchestrator_core.orchestrate.adopt import judge
+from orchestrator_core.orchestrate.adopt import Verdict, judge
 from orchestrator_core.orchestrate.decision import advised
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.keys import Keys
@@ -23,8 +23,9 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.compiled import interpreting
 from orchestrator_core.plan.result import PlanResult
 
-MOST = 150
-"""Tasks of a small question; interpreted simulations take time with their square."""
+MOST, MENDED = 600, 100
+"""Tasks of a small question, and of one for which it is simulated that the plan will be mended:
+interpreted, that takes seconds for a few hundred tasks, where all else takes a few tenths."""
 
 PLANNER, BUDGET = "heft", Budget(seconds=0.01)
 """Who is asked, and for how long it may be proven how good that is."""
@@ -53,11 +54,26 @@ def first_answer(
     with interpreting():
         instance, pessimistic = price(0.5), price(quantile)
         result, cache = _schedule(instance, memory, flow)
-        verdict = judge(instance, pessimistic, result.schedule, min_gain, NONE, chances=CHANCES)
+        verdict = _verdict(instance, pessimistic, result, min_gain)
         expected = max(verdict.drawn.planned, result.lower_bound)
         forecast = Forecast(instance, pessimistic, result, expected, cache)
         bound = Bound(result.lower_bound, result.bound_method)
         return advised(forecast, verdict, bound, "", begun)
+
+
+def _verdict(
+    instance: Instance, pessimistic: Instance, result: PlanResult, min_gain: float
+) -> Verdict:
+    mends = instance.graph.n_instances <= MENDED
+    return judge(
+        instance,
+        pessimistic,
+        result.schedule,
+        min_gain,
+        measures=NONE,
+        chances=CHANCES,
+        mends=mends,
+    )
 
 
 def _schedule(instance: Instance, memory: Memory, flow: str) -> tuple[PlanResult, str]:

@@ -35,6 +35,10 @@ PESSIMISTIC = 0.9
 """Quantile of the durations at which a plan must still beat Dask's own policy."""
 
 
+IN_A_HURRY, GOOD_ENOUGH = "heft", 0.01
+"""Who plans where nobody can wait for a search, and the gap from which a search is left out."""
+
+
 class Forecaster:
     """Prices and plans with a memory.
 
@@ -140,6 +144,11 @@ class Forecaster:
         if stored is not None:
             self._memory.keep_text(place_of(question), encode_answer(answer, question, stored))
 
+    def _is_answer(self, stored: PlanResult) -> bool:
+        """Need it not be bettered? Who has a budget has decided how good is good enough."""
+        in_a_hurry = stored.planner == IN_A_HURRY and stored.gap > GOOD_ENOUGH
+        return self.budget is not None or not in_a_hurry
+
     def unknown_kinds(self, graph: TaskGraph, cluster: Cluster) -> tuple[str, ...]:
         """Kinds of tasks whose time was neither learned nor is stated by the graph."""
         learned = self._memory.costs(graph.kinds, cluster.workers)
@@ -160,9 +169,10 @@ class Forecaster:
         """A schedule for `instance`, and where it is from: ``hit`` (stored), ``near`` (begun from
         one that was stored for other costs) or ``miss`` (made now).
 
-        What is stored is the answer, unless a budget is given: then planning starts from it. With
-        `planners` it is left aside. What is made is stored for the next time. With `pessimistic`
-        durations, of two orders the one is taken that delays hurt less; a makespan alone has such.
+        What is stored is the answer, unless a budget is given, or it was made in a hurry by those
+        who had none: then planning starts from it. With `planners` it is left aside. What is made
+        is stored for the next time. With `pessimistic` durations, of two orders the one is taken
+        that delays hurt less; a makespan alone has such.
 
         Raises:
             OrchestratorError: if no plan is possible.
@@ -174,7 +184,7 @@ class Forecaster:
         keys = Keys.of(instance.graph, instance.cluster)
         hurry = None if self.budget is None else self.budget.seconds
         stored = None if planners else recall(self._memory, instance, keys, target, hurry)
-        if stored is not None and budget is None:
+        if stored is not None and budget is None and self._is_answer(stored):
             return stored, "hit"
         limits = budget or self.budget or share_of(instance)
         if stored is not None:

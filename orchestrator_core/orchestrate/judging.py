@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.measures.admission import allowed
 from orchestrator_core.orchestrate.adopt import Verdict, judge
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import Refinement
@@ -19,10 +22,6 @@ MUCH, COSTS = 0.25, 0.03
 part of Dask's time that it may cost."""
 
 FRUGAL = "planned: it saves memory, and takes about as long as Dask's own order"
-
-MORE, EACH_GAIN, LARGE_GAIN = 0.25, 10.0, 0.2
-"""A plan may hold this part more bytes than Dask alone, or as many times the part of the time that
-it saves; any number, if it saves the last part."""
 
 HUNGRY = "left to Dask: the plan would hold far more bytes at once, and end hardly sooner"
 
@@ -66,6 +65,6 @@ def is_frugal(found: Refinement, verdict: Verdict) -> bool:
 def is_hungry(instance: Instance, result: PlanResult, verdict: Verdict) -> bool:
     """Does the plan hold far more bytes than Dask alone would, for a small gain in time?"""
     gain = verdict.expected.gain
-    if gain >= LARGE_GAIN or is_small(instance, result.schedule):
+    if allowed(gain) == math.inf or is_small(instance, result.schedule):
         return False
-    return saving(instance, result.schedule) < -max(MORE, EACH_GAIN * gain)
+    return 1.0 - saving(instance, result.schedule) > allowed(gain)

@@ -23,6 +23,7 @@ from orchestrator_core.orchestrate.forecast import STATED, is_known
 from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.orchestrate.share import PLANNING_SHARE
 from orchestrator_core.plan import warm
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from orchestrator_core.orchestrate.at_once import AtOnce
 
 log = logging.getLogger("orchestrator")
+
+LOADING = 2.5
+"""Seconds that loading compiled code takes a process; worth it where planning may take as long."""
 
 RECENT = 5
 """Latest runs that say whether small questions are to be expected."""
@@ -78,7 +82,7 @@ class Orchestrator(Forecaster):
             hasty: answer with the first good plan, and look for a better one while it is followed
                 (`Advice.refine`).
             brisk: while this process has loaded no compiled code, which takes seconds, answer small
-                questions about the makespan without it.
+                questions about short runs without it.
             max_price: what a run may cost by the workers' prices; None for any price.
             stated: what is believed of tasks that were never seen; default: what the graph says.
         """
@@ -191,7 +195,9 @@ class Orchestrator(Forecaster):
         if self.hasty and by_time:
             return self._at_once(graph, cluster, flow, lessons, begun)
         if by_time and self._may_be_brisk(graph.n_instances):
-            return self._first(graph, cluster, flow, begun)
+            advice = self._first(graph, cluster, flow, begun)
+            if advice.plan is None or advice.plan.predicted * PLANNING_SHARE < LOADING:
+                return advice
         from orchestrator_core.orchestrate.decision import advice_on
 
         try:

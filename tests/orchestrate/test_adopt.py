@@ -13,6 +13,7 @@ from orchestrator_core.graph.task import Edge, Task
 from orchestrator_core.orchestrate.adopt import judge
 from orchestrator_core.orchestrate.alike import are_alike
 from orchestrator_core.orchestrate.expect import expected_makespans, with_measures
+from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.execute.overtaken import overtaken
 
@@ -54,6 +55,19 @@ def test_one_chance_of_many_does_not_decide() -> None:
         workers = [instance.cluster.workers[i] for i in order]
         turned = Instance.price(instance.graph, Cluster(workers))
         assert judge(turned, turned, planned(turned), 0.05).expected.default == 8.0
+
+
+def test_durations_that_are_believed_to_be_too_long_are_so_for_plan_and_dask() -> None:
+    """Each of 8 tasks of 1 s on workers of speeds 4 and 1, which Dask takes for equal."""
+    graph = TaskGraph.from_tasks([Task(f"t{i}", kind="t", seconds=1.0) for i in range(8)])
+    instance = Instance.price(graph, Cluster([Worker("w0"), Worker("w1", speed=4.0)]))
+    alone = judge(instance, instance, planned(instance), 0.05)
+    assert alone.adopt
+    # They take half as long in truth: so Dask took half of what it was believed to take at least.
+    half = min(alone.expected.chances) / 2
+    taught = judge(instance, instance, planned(instance), 0.05, lessons=Lessons([half] * 8))
+    assert taught.adopt
+    assert taught.expected.planned == pytest.approx(alone.expected.planned / 2, rel=0.1)
 
 
 def test_a_plan_that_saves_too_little_is_not_worth_it() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from orchestrator_core import (
     check_schedule,
 )
 from orchestrator_core.orchestrate import first_answer
+from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.plan import warm
 from orchestrator_core.store.memory import MemoryStore
 
@@ -143,3 +146,44 @@ def test_a_new_process_answers_without_a_compiler(tmp_path: Path) -> None:
     in_this = Orchestrator(store, planners=("heft",)).forecast(sweep(), CLUSTER).result
     store.close()
     assert float(told.stdout) == pytest.approx(in_this.makespan, rel=1e-9)
+
+
+@pytest.mark.usefixtures("cold")
+def test_a_long_run_is_worth_loading_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 1000 times the seconds, what a search saves is more than what loading takes."""
+    forecasts: list[str] = []
+    forecast = Orchestrator._forecast
+
+    def noted(self: Orchestrator, graph: TaskGraph, *more: Any) -> Forecast:
+        forecasts.append("at full strength")
+        return forecast(self, graph, *more)
+
+    monkeypatch.setattr(Orchestrator, "_forecast", noted)
+    for run in (run_of(sweep()), replace(run_of(sweep()), tasks=LONG)):
+        assert not forecasts
+        store = MemoryStore()
+        store.add_run(run)
+        brisk = Orchestrator(store, brisk=True)
+        assert brisk.advise(sweep(), CLUSTER, "sweep").adopted
+        brisk.close()
+    assert forecasts
+
+
+LONG = tuple(replace(t, end=t.start + 1000 * t.seconds) for t in run_of(sweep()).tasks)
+
+
+def test_what_was_planned_in_a_hurry_is_where_a_search_begins() -> None:
+    """Graham 1969: on two machines, the longest first gives 7 for 3, 3, 2, 2, 2; the best is 6."""
+    builder = TaskGraph.build()
+    for i, seconds in enumerate((3.0, 3.0, 2.0, 2.0, 2.0)):
+        builder.task(f"t{i}", seconds=seconds)
+    bag, twins = builder.done(), Cluster([Worker("a"), Worker("b")])
+    store = MemoryStore()
+    hurried = Orchestrator(store, planners=("heft",))
+    instance = hurried.price(bag, twins)
+    assert hurried.schedule(instance, "bag")[0].makespan == pytest.approx(7)
+    hurried.close()
+    calm = Orchestrator(store)
+    assert calm.schedule(instance, "bag")[0].makespan == pytest.approx(6)
+    calm.close()
+    assert Orchestrator(store).schedule(instance, "bag")[1] == "hit"
