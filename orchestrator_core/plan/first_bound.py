@@ -5,11 +5,12 @@ from __future__ import annotations
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.bounds import Bound, lower_bound
+from orchestrator_core.plan.bounds.priced_windows import priced_windows
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 from orchestrator_core.plan.objective import MAKESPAN, Objective
-from orchestrator_core.plan.objectives.bounds import least_work, value_bound
+from orchestrator_core.plan.objectives.bounds import value_bound
 
 SECONDS_PER_CHOICE = 1e-5
 """Time of the linear program for each task and worker."""
@@ -32,17 +33,19 @@ def first_bound(instance: Instance, objective: Objective, seconds: float | None)
 
 
 def quick_bound(instance: Instance) -> Bound:
-    """The larger of the longest path and all work on all threads; each task where it is least."""
+    """The larger of the longest path and the work in windows at simple prices; nothing is solved.
+    Milliseconds for a hundred tasks, interpreted."""
     try:
         problem = expand(instance)
     except UnsupportedInstance:
         return Bound(float(instance.best_seconds.max(initial=0.0)), "longest task")
     shortest = best_seconds(problem).min(axis=1)
+    head = downward_rank(problem, shortest, 0.0, 0.0)
     rest = upward_rank(problem, shortest, 0.0, 0.0)
-    path = float((downward_rank(problem, shortest, 0.0, 0.0) + rest).max(initial=0.0))
-    work = float(least_work(problem).sum()) / float(problem.worker_threads.sum())
+    path = float((head + rest).max(initial=0.0))
+    work = priced_windows(problem, head, rest - shortest)
     if work > path:
-        return Bound(work * _DOWN, "least work on all threads")
+        return Bound(work * _DOWN, "work in windows (simple prices)")
     return Bound(path * _DOWN, "critical path")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
 from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
-from orchestrator_core.plan.bounds import area, lower_bound, tiers
+from orchestrator_core.plan.bounds import Bound, area, lower_bound, tiers
+from orchestrator_core.plan.first_bound import quick_bound
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.time_indexed import optimal_makespan
@@ -117,9 +120,10 @@ def test_paths_without_transfers_prove_less_but_hold(monkeypatch: pytest.MonkeyP
     assert plain.seconds <= full
 
 
+@pytest.mark.parametrize("bound", [lower_bound, quick_bound])
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
-def test_no_bound_exceeds_a_known_optimum(known: Known) -> None:
-    assert lower_bound(known.instance).seconds <= known.optimum * (1 + JUST_BELOW)
+def test_no_bound_exceeds_a_known_optimum(known: Known, bound: Callable[..., Bound]) -> None:
+    assert bound(known.instance).seconds <= known.optimum * (1 + JUST_BELOW)
 
 
 def test_no_bound_exceeds_the_optimum_of_the_oracle() -> None:
@@ -130,7 +134,7 @@ def test_no_bound_exceeds_the_optimum_of_the_oracle() -> None:
         except (UnsupportedInstance, InfeasibleInstance):
             continue
         met += 1
-        bound = lower_bound(instance).seconds
+        bound = max(lower_bound(instance).seconds, quick_bound(instance).seconds)
         assert bound <= optimum.makespan * (1 + JUST_BELOW), f"seed {seed}"
     assert met >= 20
 
@@ -138,7 +142,7 @@ def test_no_bound_exceeds_the_optimum_of_the_oracle() -> None:
 @settings(max_examples=60)
 @given(instances(max_tasks=16, any_constraints=True))
 def test_no_bound_exceeds_a_schedule(instance: Instance) -> None:
-    bound = lower_bound(instance).seconds
+    bound = max(lower_bound(instance).seconds, quick_bound(instance).seconds)
     for planner in LIST_PLANNERS:
         if planner.unsupported(instance) is None:
             found = next(planner.plan(Brief(instance))).schedule
