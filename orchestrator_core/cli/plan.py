@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from orchestrator_core.cli.dry_run import Machines
+    from orchestrator_core.cli.machines import Machines
     from orchestrator_core.cli.target import FileTarget, FlowTarget
 
 Target = Annotated[
@@ -78,7 +78,8 @@ def plan(
     """
     from orchestrator_core.cli import plan_view
     from orchestrator_core.cli.console import remark, working
-    from orchestrator_core.cli.dry_run import Effort, dry_run
+    from orchestrator_core.cli.dry_run import dry_run
+    from orchestrator_core.cli.effort import Effort
     from orchestrator_core.cli.report_file import check_writable, write_report
     from orchestrator_core.plan.warm import compile_once
 
@@ -115,7 +116,7 @@ def _machines(
     workers: list[str] | None, cluster: Path | None, latency: str | None, bandwidth: str | None
 ) -> Machines:
     """What was typed about workers; whatever is no such thing is wrong usage."""
-    from orchestrator_core.cli.dry_run import Machines
+    from orchestrator_core.cli.machines import Machines
     from orchestrator_core.cli.quantities import parse_bytes, parse_seconds
     from orchestrator_core.cli.workers import parse_workers
     from orchestrator_core.errors import InvalidInput

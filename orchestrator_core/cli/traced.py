@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator_core.cli import words
-from orchestrator_core.cli.dry_run import EQUAL_WORKERS, Question
+from orchestrator_core.cli.machines import EQUAL_WORKERS
+from orchestrator_core.cli.question import Question
 from orchestrator_core.cli.target import FlowTarget
 from orchestrator_core.cli.workers import equal_workers
 from orchestrator_core.costs.guessed import GuessedCosts

@@ -36,6 +36,8 @@ class Advice:
             such task; no part of the forecast, which knows of no processes.
         changeover: seconds between two tasks of a worker, which each duration of `instance` has in
             it, though an execution does not take them.
+        crowding: by how much longer a byte is on its way in `instance` than if it had the link for
+            itself, since others will be on their way.
         refine: finds better advice on the same graph, for the next time; takes longer, so it is
             called when the run is over, in any thread; None if there is nothing to be found.
     """
@@ -52,6 +54,7 @@ class Advice:
     max_price: float | None = None
     setup: Mapping[str, float] = field(default_factory=dict)
     changeover: float = 0.0
+    crowding: float = 1.0
     refine: Callable[[], Advice] | None = None
 
     @property

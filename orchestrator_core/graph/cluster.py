@@ -7,61 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrator_core.errors import InvalidCluster
-from orchestrator_core.graph.amounts import NOTHING, Amounts
+from orchestrator_core.graph.amounts import Amounts
+from orchestrator_core.graph.link import Link as Link
+from orchestrator_core.graph.link import check_links, find_link, inverse
 from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.graph.text import ALLOWED, is_name, shown
-from orchestrator_core.graph.validate import check_names
-
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """A place to run.
-
-    Attributes:
-        name: unique in its cluster.
-        kind: what durations are learned about; workers of one kind are alike.
-        threads: tasks' threads that fit beside each other, >= 1.
-        memory: bytes for running tasks and held outputs; infinity for no limit.
-        resources: renewable amounts that it offers, such as ``{"GPU": 1}``.
-        speed: reference compute seconds that it does in a second, > 0.
-        price: cost of an hour, >= 0.
-    """
-
-    name: str
-    kind: str = "worker"
-    threads: int = 1
-    memory: float = math.inf
-    resources: Mapping[str, float] = NOTHING
-    speed: float = 1.0
-    price: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "resources", Amounts(self.resources))
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How an output gets from one worker to another: encode, then `latency + nbytes / bandwidth`.
-
-    Attributes:
-        latency: seconds, >= 0.
-        bandwidth: bytes per second, > 0; infinity for no delay by size.
-        encode_rate: bytes per second at which the sender serialises, on one of its threads;
-            infinity where that takes no time.
-    """
-
-    latency: float = 0.0
-    bandwidth: float = math.inf
-    encode_rate: float = math.inf
+from orchestrator_core.graph.worker import Worker as Worker
+from orchestrator_core.graph.worker import check_workers
 
 
 class Cluster:
@@ -109,16 +67,16 @@ class Cluster:
             InvalidCluster: naming the first worker or link that cannot be.
         """
         members = tuple(workers)
-        _check_workers(members)
+        check_workers(members)
         table = dict(links or {})
-        _check_links(members, link or Link(), table)
+        check_links(members, link or Link(), table)
         w = len(members)
         matrices = np.zeros((3, w, w))
         for a in range(w):
             for b in range(w):
                 if a != b:
-                    matrices[:, a, b] = _inverse(
-                        _find(members[a], members[b], table, link or Link())
+                    matrices[:, a, b] = inverse(
+                        find_link(members[a], members[b], table, link or Link())
                     )
         self._fill(members, matrices, Amounts(stock))
 
@@ -138,7 +96,7 @@ class Cluster:
             InvalidCluster: naming the first worker or entry that cannot be.
         """
         members = tuple(workers)
-        _check_workers(members)
+        check_workers(members)
         shape = (len(members), len(members))
         matrices = np.empty((3, *shape))
         given = {
@@ -246,67 +204,3 @@ class Cluster:
 
     def __repr__(self) -> str:
         return f"Cluster({len(self)} workers of kinds {', '.join(self.kinds)})"
-
-
-def _check_workers(workers: tuple[Worker, ...]) -> None:
-    if not workers:
-        raise InvalidCluster("a cluster with no workers can run nothing; give at least one Worker")
-    check_names(tuple(worker.name for worker in workers), "worker", InvalidCluster)
-    for worker in workers:
-        threads, memory, speed, price = worker.threads, worker.memory, worker.speed, worker.price
-        rules = {
-            "kind": (worker.kind, f"text of {ALLOWED}", _is_label(worker.kind)),
-            "threads": (threads, "an integer >= 1", _whole(threads)),
-            "memory": (memory, "> 0 bytes", isinstance(memory, Real) and memory > 0),
-            "speed": (speed, "finite and > 0", isinstance(speed, Real) and 0 < speed < math.inf),
-            "price": (price, "finite and >= 0", isinstance(price, Real) and 0 <= price < math.inf),
-        }
-        for what, (found, possible, fine) in rules.items():
-            if not fine:
-                raise InvalidCluster(
-                    f"worker {worker.name!r} has {what} = {shown(found)}; it must be {possible}"
-                )
-
-
-def _is_label(kind: object) -> bool:
-    return isinstance(kind, str) and is_name(kind)
-
-
-def _whole(threads: object) -> bool:
-    whole = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
-    return whole and int(threads) >= 1  # type: ignore[call-overload]
-
-
-def _check_links(
-    workers: tuple[Worker, ...], link: Link, links: Mapping[tuple[str, str], Link]
-) -> None:
-    known = {worker.name for worker in workers} | {worker.kind for worker in workers}
-    for pair, each in {("any", "any"): link, **links}.items():
-        where = f"link {pair[0]!r} -> {pair[1]!r}"
-        if each is not link and not set(pair) <= known:
-            missing = next(name for name in pair if name not in known)
-            raise InvalidCluster(
-                f"{where}: no worker has the name or kind {missing!r}; there are {sorted(known)}"
-            )
-        if not 0 <= each.latency < math.inf:
-            raise InvalidCluster(f"{where} has latency = {each.latency!r}; it must be finite, >= 0")
-        # The inverse of a still smaller rate would be infinite.
-        if not (each.bandwidth > 1e-300 and each.encode_rate > 1e-300):
-            raise InvalidCluster(
-                f"{where} has bandwidth = {each.bandwidth!r}, encode_rate = {each.encode_rate!r}; "
-                "both must be > 0 bytes per second"
-            )
-
-
-def _find(
-    source: Worker, target: Worker, links: Mapping[tuple[str, str], Link], otherwise: Link
-) -> Link:
-    for a, b in ((source.name, target.name), (source.kind, target.kind)):
-        for pair in ((a, b), (b, a)):
-            if pair in links:
-                return links[pair]
-    return otherwise
-
-
-def _inverse(link: Link) -> tuple[float, float, float]:
-    return link.latency, 1.0 / link.bandwidth, 1.0 / link.encode_rate

@@ -6,12 +6,11 @@ the thread stands still. A fast worker does many short tasks, so that it loses m
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from statistics import median
-
-import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.record import RunRecord, TaskRecord
@@ -50,15 +49,14 @@ def _changeovers(run: RunRecord) -> Iterator[float]:
     for task in run.tasks:
         by_worker[task.worker].append(task)
     for tasks in by_worker.values():
-        ends = sorted(task.end for task in tasks)
+        coming = sorted((task.end for task in tasks), reverse=True)
         free: list[float] = []
         for task in sorted(tasks, key=lambda task: task.start):
-            place = int(np.searchsorted(ends, task.start, side="right"))
-            free += ends[:place]
-            del ends[:place]
+            while coming and coming[-1] <= task.start:
+                free.append(coming.pop())
             # The thread that was freed last takes the next task.
             since = free.pop() if free else None
-            if since is not None and ready.get(task.task, np.inf) <= since - LONG_READY:
+            if since is not None and ready.get(task.task, math.inf) <= since - LONG_READY:
                 yield task.start - since
 
 
@@ -70,5 +68,5 @@ def _ready(run: RunRecord) -> dict[str, float]:
     for producer, consumer in zip(graph.producer.tolist(), graph.consumer.tolist(), strict=True):
         name = graph.names[consumer]
         if name in found:
-            found[name] = max(found[name], ends.get(graph.names[producer], np.inf))
+            found[name] = max(found[name], ends.get(graph.names[producer], math.inf))
     return found

@@ -16,6 +16,7 @@ from statistics import median
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.orchestrate.changeover import changeover_of, rounded
+from orchestrator_core.orchestrate.crowding import crowding_of, usual_crowding
 
 Crowd = tuple[tuple[str, int, float, float], ...]
 
@@ -40,11 +41,18 @@ class Lessons:
         dask: seconds of the latest runs that were left to Dask. begun: seconds until the first
             task of each of them began; no simulation knows of these.
         drift: log of what a plan really takes over what its simulation says.
+        crowding: by how much longer the transfers of the latest runs took than one by one.
     """
 
     dask: list[float] = field(default_factory=list)
     drift: float = 0.0
     begun: list[float] = field(default_factory=list)
+    crowding: list[float] = field(default_factory=list)
+
+    @property
+    def usual_crowding(self) -> float:
+        """By how much longer transfers will take, >= 1."""
+        return usual_crowding(self.crowding)
 
     def planned(self, simulated: float, overrated: float = 0.0) -> float:
         """Seconds that the plan will take; see `overrated`."""
@@ -84,7 +92,8 @@ class Outcome:
         graph_signature, crowd: of what, on whom. seconds: how long it took, > 0.
         predicted: what the plan that was followed had promised; None if Dask was left alone.
         begun: seconds until its first task began.
-        changeover: seconds between two tasks of a worker; None if not known.
+        changeover: seconds between two tasks of a worker. crowding: by how much longer its large
+            transfers took than one by one. None where not known.
     """
 
     graph_signature: str
@@ -93,6 +102,7 @@ class Outcome:
     predicted: float | None
     begun: float = 0.0
     changeover: float | None = None
+    crowding: float | None = None
 
     @staticmethod
     def of(run: RunRecord) -> Outcome | None:
@@ -111,6 +121,7 @@ class Outcome:
             predicted,
             min((task.start for task in run.tasks), default=0.0),
             changeover_of(run),
+            crowding_of(run),
         )
 
 
@@ -143,6 +154,8 @@ class Experience:
         self._lessons.move_to_end(key)
         if len(self._lessons) > GRAPHS:
             self._lessons.popitem(last=False)
+        if outcome.crowding is not None:
+            lessons.crowding = [*lessons.crowding, outcome.crowding][-RUNS:]
         if outcome.changeover is not None:
             self._changeovers[outcome.crowd].append(outcome.changeover)
         if outcome.predicted is None:

@@ -18,6 +18,7 @@ from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
 from orchestrator_core.orchestrate.changeover import with_changeover
+from orchestrator_core.orchestrate.crowding import with_crowding
 from orchestrator_core.orchestrate.experience import Crowd, Experience, Lessons, crowd_of
 from orchestrator_core.orchestrate.forecast import STATED, is_known
 from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
@@ -236,11 +237,14 @@ class Orchestrator(Forecaster):
         from orchestrator_core.orchestrate.at_once import AtOnce
 
         self._quick = self._quick or AtOnce(self.schedule, self._memory)
-        changeover = self._experience.changeover(cluster)
-        pessimistic = with_changeover(self.price(graph, cluster, PESSIMISTIC), changeover)
-        instance = with_changeover(instance, changeover)
+        changeover, crowding = self._experience.changeover(cluster), lessons.usual_crowding
+        pessimistic = self.price(graph, cluster, PESSIMISTIC)
+        instance, pessimistic = (
+            with_crowding(with_changeover(each, changeover), crowding)
+            for each in (instance, pessimistic)
+        )
         advice = self._quick.advice(instance, pessimistic, flow, self.min_gain, lessons, begun)
-        return replace(advice, changeover=changeover)
+        return replace(advice, changeover=changeover, crowding=crowding)
 
 
 def advisor_for_store(

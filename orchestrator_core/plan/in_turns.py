@@ -24,7 +24,8 @@ from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.engine.ranks import depth_first_order, upward_rank
 from orchestrator_core.plan.schedule import Schedule
 
-ROUNDS = (1, 2, 4, 8)
+ROUNDS = (8, 4, 2, 1)
+"""Those in which least is held come first, for who looks at few."""
 
 HALVINGS = 20
 """How often the range of the time in which all is done is halved."""

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.cpsat.kinds import kinds_of
 from orchestrator_core.plan.crew.agenda import Agenda, Phase
+from orchestrator_core.plan.engine.decoder import only_threads
+from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.planner import Planner
 
 WHOLE = 600
@@ -19,15 +22,28 @@ LARGEST_WHOLE = 1_000
 """Most task instances for which interchangeable workers are looked for."""
 
 NARROW = 8
-"""Most producers, or consumers, of a task for which exact sub-graphs say something."""
+"""Most producers, or consumers, of a task for which exact sub-graphs say something in a large
+graph; in one of few choices it is twice as many."""
 
 FIRST_BOUNDS = 0.1
 """Part of the time in which the bounds have the helper for themselves: what they exclude makes
 everything after them smaller."""
 
-SHARES = {"cpsat": 0.1, "bounds": 0.4, "windows": 0.4, "sub-dags": 0.2}
-"""Parts of the time after that. CP-SAT's own threads go on between its turns, in which it only
-says what they have found."""
+EXACT_FIRST = 0.4
+"""Part of the time until which CP-SAT's search of the whole waits where exact sub-graphs, which end
+with the whole too, are tried: with one thread and what bounds have found out they were measured to
+prove most instances of up to 50 tasks in two seconds, and several threads would be in their way."""
+
+SHARES = {"cpsat": 0.1, "bounds": 0.4, "windows": 0.4, "sub-dags": 0.8}
+"""Parts of the time after that. The threads of CP-SAT and of sub-graphs go on between their turns,
+in which they only say what they have found."""
+
+FEW = 1_600
+"""Choices up to which wide parts of the graph are solved in seconds."""
+
+SEARCH_BESIDE_SUB_DAGS = 0.6
+"""Part of the time in which a local search runs where exact sub-graphs of an instance with few
+choices are solved: these then have its core for themselves."""
 
 SEARCH_FIRST = 0.4
 """Part of the time in which a local search runs beside CP-SAT on the whole instance: where that is
@@ -39,13 +55,19 @@ def phases(instance: Instance, planners: Sequence[Planner]) -> Agenda:
     kept = fit(instance, planners)
     first = Phase(tuple((p, 1.0) for p in kept if p.name == "bounds"), FIRST_BOUNDS)
     then = Phase(tuple((p, SHARES.get(p.name, 1.0)) for p in kept))
-    return (first, then) if first.shares else (then,)
+    exact = tuple(share for share in then.shares if share[0].name != "cpsat")
+    waits = {"cpsat", "sub-dags"} <= {planner.name for planner in kept}
+    between = (Phase(exact, EXACT_FIRST),) if waits else ()
+    return (first, *between, then) if first.shares else (*between, then)
 
 
 def search_share(instance: Instance, planners: Sequence[Planner]) -> float:
     """The part of the time that the local search has, beside these planners in the helper."""
-    whole = any(planner.name == "cpsat" for planner in fit(instance, planners))
-    return SEARCH_FIRST if whole and _choices(instance) > 0 else 1.0
+    names = {planner.name for planner in fit(instance, planners)}
+    choices = _choices(instance)
+    if "cpsat" in names and choices > 0:
+        return SEARCH_FIRST
+    return SEARCH_BESIDE_SUB_DAGS if "sub-dags" in names and choices <= FEW else 1.0
 
 
 def fit(instance: Instance, planners: Sequence[Planner]) -> list[Planner]:
@@ -57,15 +79,24 @@ def fit(instance: Instance, planners: Sequence[Planner]) -> list[Planner]:
 def fitting(instance: Instance, names: Sequence[str]) -> list[str]:
     """Those of the planners that are worth their time here; all, if none is."""
     unfit: set[str] = set()
-    if "cpsat" in names and _choices_of_kinds(instance) <= WHOLE:
-        unfit = {"sub-dags"}
-    elif len(instance.cluster) > 1:
+    whole = "cpsat" in names and _choices_of_kinds(instance) <= WHOLE
+    if not whole and len(instance.cluster) > 1:
         unfit = {"cpsat"}
-    if not _narrow(instance):
+    if "sub-dags" in names and not (_places_decide(instance) if whole else _narrow(instance)):
         unfit.add("sub-dags")
     if "local-search-general" in names and _choices(instance) == 0:
         unfit.add("local-search")  # the other one knows how to swap tasks in a shop
     return [name for name in names if name not in unfit] or list(names)
+
+
+def _places_decide(instance: Instance) -> bool:
+    """Is where tasks run, and in which order, all that there is to choose in a small instance?"""
+    if len(instance.cluster) == 1 or not 0 < _choices(instance) <= WHOLE:
+        return False
+    try:
+        return only_threads(expand(instance))
+    except UnsupportedInstance:
+        return False
 
 
 def _choices_of_kinds(instance: Instance) -> int:
@@ -85,4 +116,4 @@ def _choices(instance: Instance) -> int:
 def _narrow(instance: Instance) -> bool:
     graph = instance.graph
     most = max(np.diff(graph.successor_ptr).max(), np.diff(graph.predecessor_ptr).max())
-    return bool(0 < most <= NARROW)
+    return bool(0 < most <= (2 * NARROW if _choices(instance) <= FEW else NARROW))

@@ -21,7 +21,7 @@ _TITLES = {
     "local-search-general": "Local search",
     "coarsen": "Planning by groups of tasks",
     "windows": "CP-SAT on windows of the schedule",
-    "sub-dags": "exact sub-graphs",
+    "sub-dags": "Exact sub-graphs",
     "bounds": "Rounding of a linear program",
     "cpsat": "CP-SAT",
     "hint": "The schedule handed in",

@@ -6,17 +6,16 @@ Times are in seconds from the start of the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-
-T = TypeVar("T")
+from orchestrator_core.plan.on_demand import Names, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +112,8 @@ class Schedule:
     ) -> None:
         """The schedule of these values, in their order."""
         rows, moves = tuple(assignments), tuple(transfers)
-        tasks = _Names()
-        workers = _Names()
+        tasks = Names()
+        workers = Names()
         columns: dict[str, ArrayLike] = {
             "task": [tasks[a.task] for a in rows],
             "worker": [workers[a.worker] for a in rows],
@@ -200,12 +199,12 @@ class Schedule:
     @property
     def assignments(self) -> Sequence[Assignment]:
         """The assignments, made on demand."""
-        return _View(len(self.task), self._assignment)
+        return View(len(self.task), self._assignment)
 
     @property
     def transfers(self) -> Sequence[Transfer]:
         """The transfers, made on demand."""
-        return _View(len(self.transfer_task), self._transfer)
+        return View(len(self.transfer_task), self._transfer)
 
     def _assignment(self, i: int) -> Assignment:
         return Assignment(
@@ -268,36 +267,3 @@ def _restored(
     """The schedule that was pickled."""
     by_name = dict(zip(_COLUMNS, columns, strict=True))
     return Schedule.from_columns(task_names, worker_names, segments=segments, **by_name)
-
-
-class _Names(dict[str, int]):
-    """Numbers names as they come."""
-
-    def __missing__(self, name: str) -> int:
-        self[name] = len(self)
-        return self[name]
-
-
-class _View(Sequence[T]):
-    """Objects made from columns, one at a time."""
-
-    def __init__(self, length: int, make: Any) -> None:
-        self._length, self._make = length, make
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, i: int) -> T: ...
-    @overload
-    def __getitem__(self, i: slice) -> Sequence[T]: ...
-    def __getitem__(self, i: int | slice) -> T | Sequence[T]:
-        if isinstance(i, slice):
-            return [self._make(k) for k in range(*i.indices(self._length))]
-        if not -self._length <= i < self._length:
-            raise IndexError(i)
-        made: T = self._make(i % self._length)
-        return made
-
-    def __iter__(self) -> Iterator[T]:
-        return (self._make(i) for i in range(self._length))

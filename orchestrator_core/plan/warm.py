@@ -1,6 +1,6 @@
 """Compiled code ahead of time: what a machine has, and how it gets the rest (stage 3).
 
-Compiling everything that plans takes a machine two to four minutes, once; loading it takes a
+Compiling everything that plans takes a machine two to three minutes, once; loading it takes a
 process about two seconds. `warm_up` does both and waits. A plan that meets a machine without the
 code does not wait: a process in the background compiles it, part after part, while the planner asks
 only those whose part is there, and interprets the one that it cannot do without.
@@ -16,7 +16,7 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 WAIT = "ORCHESTRATOR_COMPILE"
 """Environment variable; ``wait`` lets plans wait for what has to be compiled first."""
+
+COMPILING = "about two minutes"
+"""How long what plans need takes."""
 
 NOT_YET = "was not tried: its code is being compiled, once on this machine"
 """What is said of a planner whose part is not there."""
@@ -40,7 +43,10 @@ IN_THIS_PROCESS = (FIRST, "lists", "bounds", "local-search", "local-search-gener
 SIMULATION = "simulation"
 """The part that judges plans, whose code is not the planner's."""
 
-PARTS = (*IN_THIS_PROCESS, SIMULATION, "repair", "objectives", "solvers")
+FOR_PLANS = (*IN_THIS_PROCESS, "solvers")
+"""Parts that a plan for the makespan may need in any process."""
+
+PARTS = (*FOR_PLANS, SIMULATION, "repair", "objectives")
 """What is compiled, in this order; searches under the names of their planners."""
 
 RUNS = ("orchestrator_core.plan.warm_parts", "orchestrator_core.execute.simulate.warm_part")
@@ -82,25 +88,37 @@ def warm_up_aside() -> None:
 
 
 def compile_once(say: Callable[[str], None]) -> None:
-    """For a command's own process, before it plans: `warm_up` where something has to be compiled
-    first; `say` is told so before."""
+    """For a command's own process, before it plans: what plans need and this machine lacks is
+    compiled, and `say` is told so, before and after each part. The rest is compiled in the
+    background."""
+    from orchestrator_core.plan.crew import pool
     from orchestrator_core.plan.engine.blas import leave_blas_out
 
     leave_blas_out()
-    if os.environ.get(WAIT) != "wait" and _folder() is not None and not is_warm():
-        say("compiling the planner, once on this machine: two to four minutes")
-        warm_up()
+    if os.environ.get(WAIT) == "wait" or _folder() is None or is_warm():
+        return
+    missing = [name for name in FOR_PLANS if not _is_there(name)]
+    if missing:
+        say(f"compiling the planner, once on this machine: {COMPILING}")
+        _compile(missing, say)
+        pool.start()
+    start_in_background()
 
 
 def compile_all() -> None:
-    """Run every part, the first one first, once in a process; only one process of this machine at
-    a time."""
+    """Run every part, the first one first, once in a process."""
+    _compile(PARTS)
+
+
+def _compile(names: Sequence[str], say: Callable[[str], None] = lambda text: None) -> None:
+    """Only one process of this machine does so at a time; the others wait for it."""
     with _alone(wait=True):
         token = _compiling.set(True)
         try:
-            for name in PARTS:
+            for done, name in enumerate(names, 1):
                 _load(name)
                 _mark(name)
+                say(f"{name} is compiled: {done} of {len(names)}")
         finally:
             _compiling.reset(token)
 

@@ -14,20 +14,11 @@ from functools import partial
 from time import time
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Table,
-    delete,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Row, Table, delete, select
 from sqlalchemy.engine import URL
 
 from orchestrator_core.costs.observation import Observation
-from orchestrator_core.errors import StoreError, UnknownRun
+from orchestrator_core.errors import StoreError
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.store.base import (
@@ -37,39 +28,29 @@ from orchestrator_core.store.base import (
     ScheduleKey,
     StoredFinding,
     StoredSchedule,
-    storable,
 )
-from orchestrator_core.store.choose import the_run
 from orchestrator_core.store.codec import DamagedBlob, pack, unpack, unpack_cluster
 from orchestrator_core.store.database import Database
 from orchestrator_core.store.engine import BUSY_SECONDS
 from orchestrator_core.store.findings import Findings
+from orchestrator_core.store.hits import Hits
 from orchestrator_core.store.location import masked, to_url
 from orchestrator_core.store.rows import (
     OBSERVED,
-    RECORDED,
     clean,
-    cluster_row,
     key_columns,
     observation,
-    run_record,
-    run_row,
-    run_summary,
     schedule_row,
     stored_schedule,
-    task_rows,
 )
+from orchestrator_core.store.run_table import Runs
 from orchestrator_core.store.statements import forget, same_key, upsert, upsert_better
 from orchestrator_core.store.tables import (
     cluster_observations,
     cost_models,
-    runs,
     schedules,
     task_records,
 )
-
-KEEP_CLUSTERS = 100
-"""Different clusters that are kept; those used longest ago go first."""
 
 
 class ScheduleStore:
@@ -103,10 +84,11 @@ class ScheduleStore:
         """
         self._database = Database(to_url(url), busy_seconds=busy_seconds)
         self._keep_schedules, self._keep_runs = keep_schedules, keep_runs
-        self._hits: dict[ScheduleKey, tuple[int, float]] = {}
+        self._hits = Hits()
         self._lock = threading.Lock()
         self._dropped = 0
         self._findings = Findings(self._database, self._drop)
+        self._runs = Runs(self._database, self._drop, self._hits, keep_runs)
 
     def __reduce__(self) -> tuple[Callable[[], ScheduleStore], tuple[()]]:
         """A copy, such as another process gets, is a store of its own in the same database."""
@@ -128,7 +110,10 @@ class ScheduleStore:
 
     def find(self, key: ScheduleKey) -> StoredSchedule | None:
         found = self._first_whole(same_key(key))
-        return None if found is None else self._hit(replace(found, key=key))
+        if found is None:
+            return None
+        self._hits.note(key)
+        return self._hits.added_to(replace(found, key=key))
 
     def find_near(self, key: ScheduleKey) -> StoredSchedule | None:
         columns = key_columns(key)
@@ -140,7 +125,7 @@ class ScheduleStore:
         row = schedule_row(stored)
 
         def work(connection: Connection) -> bool:
-            self._write_hits(connection)
+            self._hits.write(connection)
             kept = upsert_better(connection, row)
             forget(connection, schedules, schedules.c.id, schedules.c.used_at, self._keep_schedules)
             return kept
@@ -156,45 +141,19 @@ class ScheduleStore:
         if graph_signature is not None:
             wanted.append(schedules.c.graph_signature == clean(graph_signature))
         found = self._whole(wanted, limit)
-        return sorted(map(self._with_hits, found), key=lambda s: s.used_at, reverse=True)
+        return sorted(map(self._hits.added_to, found), key=lambda s: s.used_at, reverse=True)
 
     def add_run(self, run: RunRecord) -> None:
-        run = storable(run)
-        row, tasks, cluster = run_row(run), task_rows(run), cluster_row(run)
-        seen = cluster_observations
-
-        def work(connection: Connection) -> None:
-            self._write_hits(connection)
-            connection.execute(delete(runs).where(runs.c.run_id == row["run_id"]))
-            connection.execute(insert(runs), row)
-            if tasks:
-                connection.execute(insert(task_records), tasks)
-            upsert(connection, seen, cluster)
-            forget(connection, seen, seen.c.cluster_signature, seen.c.used_at, KEEP_CLUSTERS)
-            same_flow = runs.c.flow == row["flow"]
-            forget(connection, runs, runs.c.run_id, runs.c.started_at, self._keep_runs, same_flow)
-
-        self._database.write(work)
+        self._runs.add(run)
 
     def run(self, run_id: str) -> RunRecord:
-        asked = clean(run_id)
-        alike = select(runs.c.run_id).where(runs.c.run_id.startswith(asked, autoescape=True))
-        ids = [row.run_id for row in self._rows(alike)]
-        chosen = the_run(asked, ids)
-        record = self._run_where(runs.c.run_id == chosen)
-        if record is None:
-            raise UnknownRun(f"run {chosen!r} was damaged in the database, and has been dropped")
-        return record
+        return self._runs.get(run_id)
 
     def runs(self, *, flow: str | None = None, limit: int = 50) -> list[RunSummary]:
-        columns = [runs.c[name] for name in RunSummary.__slots__]
-        query = select(*columns).order_by(runs.c.started_at.desc()).limit(limit)
-        if flow is not None:
-            query = query.where(runs.c.flow == clean(flow))
-        return [run_summary(row) for row in self._rows(query)]
+        return self._runs.summaries(flow, limit)
 
     def latest_run(self, flow: str) -> RunRecord | None:
-        return self._run_where((runs.c.flow == clean(flow)) & (runs.c.status == "ok"))
+        return self._runs.latest(flow)
 
     def clusters(self, *, limit: int = 10) -> list[Cluster]:
         table = cluster_observations
@@ -250,9 +209,9 @@ class ScheduleStore:
     def close(self) -> None:
         if self._hits:
             try:
-                self._database.write(self._write_hits)
+                self._database.write(self._hits.write)
             except StoreError:
-                self._hits.clear()  # Statistics only: not worth an error at the end.
+                self._hits.forget()
         self._database.close()
 
     def _rows(self, query: Any) -> Sequence[Row[Any]]:
@@ -273,25 +232,6 @@ class ScheduleStore:
                 self._drop(schedules, schedules.c.id == row.id)
         return whole
 
-    def _run_where(self, wanted: ColumnElement[bool]) -> RunRecord | None:
-        """The newest such run that is whole; damaged ones are dropped."""
-        newest = select(runs).where(wanted).order_by(runs.c.started_at.desc()).limit(1)
-        mine = select(*RECORDED).order_by(task_records.c.id)
-
-        def work(connection: Connection) -> tuple[Row[Any], Sequence[Row[Any]]] | None:
-            row = connection.execute(newest).first()
-            if row is None:
-                return None
-            return row, connection.execute(mine.where(task_records.c.run_id == row.run_id)).all()
-
-        while (found := self._database.read(work)) is not None:
-            try:
-                return run_record(*found)
-            except DamagedBlob:
-                if not self._drop(runs, runs.c.run_id == found[0].run_id):
-                    return None
-        return None
-
     def _drop(self, table: Table, which: ColumnElement[bool]) -> bool:
         """Forget damaged rows; False if the database does not let us."""
         with self._lock:
@@ -301,20 +241,3 @@ class ScheduleStore:
         except StoreError:
             return False
         return True
-
-    def _hit(self, found: StoredSchedule) -> StoredSchedule:
-        with self._lock:
-            hits, _ = self._hits.get(found.key, (0, 0.0))
-            self._hits[found.key] = (hits + 1, time())
-        return self._with_hits(found)
-
-    def _with_hits(self, found: StoredSchedule) -> StoredSchedule:
-        hits, used_at = self._hits.get(found.key, (0, 0.0))
-        return replace(found, hits=found.hits + hits, used_at=max(used_at, found.used_at))
-
-    def _write_hits(self, connection: Connection) -> None:
-        with self._lock:
-            pending, self._hits = self._hits, {}
-        for key, (hits, used_at) in pending.items():
-            values = {"hits": schedules.c.hits + hits, "used_at": used_at}
-            connection.execute(update(schedules).where(*same_key(key)).values(values))

@@ -201,6 +201,11 @@ class TestAdmission:
         assert found.makespan <= 1.05 * plain.makespan
         check_schedule(instance, found.schedule)
 
+    def test_who_looks_at_few_looks_at_the_thriftiest(self) -> None:
+        instance = tree(128)
+        plan = fastest(instance)
+        assert admission(instance, plan, most=2).peak <= 1.1 * admission(instance, plan).peak
+
     def test_a_small_gain_in_time_is_given_up_where_all_that_is_quicker_holds_far_more(
         self,
     ) -> None:
@@ -225,6 +230,12 @@ class TestAdmission:
         assert plan.makespan <= 0.96 * plain.makespan
         monkeypatch.setattr(admissions, "ENOUGH_GAIN", 0.04)
         assert admission(instance, plan).makespan <= 1.05 * plan.makespan
+
+    @pytest.mark.parametrize(
+        ("gain", "times"), [(-0.1, 1.25), (0.0, 1.25), (0.05, 1.5), (0.12, 2.2), (0.2, np.inf)]
+    )
+    def test_what_saves_more_time_may_hold_more(self, gain: float, times: float) -> None:
+        assert admissions.allowed(gain) == pytest.approx(times)
 
     def test_its_figures_are_those_of_a_run(self) -> None:
         instance = tree(128)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.plan.phases import fitting, phases
+from orchestrator_core.graph import Cluster, Edge, Task, TaskGraph, Worker
+from orchestrator_core.plan.phases import fitting, phases, search_share
 from tests.plan.crew.fakes import Fake
 
 ALL = ["cpsat", "windows", "sub-dags", "bounds"]
@@ -24,7 +25,8 @@ def star(tasks: int, workers: int) -> Instance:
 
 
 def test_a_small_instance_is_solved_whole() -> None:
-    assert fitting(chain(50, 8), ALL) == ["cpsat", "windows", "bounds"]
+    assert fitting(chain(50, 8), ALL) == ["cpsat", "windows", "sub-dags", "bounds"]
+    assert fitting(star(50, 8), ALL) == ["cpsat", "windows", "sub-dags", "bounds"]
 
 
 def test_a_large_one_by_windows_and_exact_sub_graphs() -> None:
@@ -33,6 +35,22 @@ def test_a_large_one_by_windows_and_exact_sub_graphs() -> None:
 
 def test_hubs_leave_exact_sub_graphs_out() -> None:
     assert fitting(star(200, 8), ALL) == ["windows", "bounds"]
+
+
+def test_what_is_scarce_beside_threads_is_left_to_cp_sat() -> None:
+    tasks = [Task(f"t{i}", seconds=1 + i, output_bytes=1) for i in range(4)]
+    edges = [Edge("t0", "t1"), Edge("t1", "t2"), Edge("t2", "t3")]
+    graph = TaskGraph.from_tasks(tasks, edges)
+    scarce = Cluster([Worker("w0", memory=2), Worker("w1", memory=2)])
+    plenty = Cluster([Worker("w0"), Worker("w1", threads=2)])
+    assert "sub-dags" not in fitting(Instance.price(graph, scarce), ALL)
+    assert "sub-dags" in fitting(Instance.price(graph, plenty), ALL)
+
+
+def test_a_graph_of_few_choices_may_be_wider() -> None:
+    forks = [star(12, 8), star(12, 200)]
+    names = [fitting(fork, ["windows", "sub-dags"]) for fork in forks]
+    assert names == [["windows", "sub-dags"], ["windows"]]
 
 
 def test_a_project_on_one_worker_has_no_places_to_choose() -> None:
@@ -48,6 +66,22 @@ def test_the_bounds_come_first() -> None:
     assert [planner.name for planner, _ in first.shares] == ["bounds"]
     assert first.until < then.until
     assert [planner.name for planner, _ in then.shares] == ["cpsat", "bounds"]
+
+
+def test_one_thread_tries_the_whole_before_several_do() -> None:
+    planners = [Fake(name=name) for name in ("cpsat", "sub-dags", "bounds")]
+    first, between, then = phases(chain(50, 8), planners)
+    assert [planner.name for planner, _ in between.shares] == ["sub-dags", "bounds"]
+    assert first.until < between.until < then.until
+    assert [planner.name for planner, _ in then.shares] == ["cpsat", "sub-dags", "bounds"]
+
+
+def test_the_search_makes_room_for_exact_models() -> None:
+    sub_dags, bounds = Fake(name="sub-dags"), Fake(name="bounds")
+    assert search_share(chain(100, 8), [sub_dags, bounds]) < 1.0
+    assert search_share(star(100, 8), [sub_dags, bounds]) == 1.0  # hubs: bounds alone
+    assert search_share(chain(5_000, 8), [sub_dags, bounds]) == 1.0
+    assert search_share(chain(50, 8), [Fake(name="cpsat"), bounds]) < 1.0
 
 
 def test_a_shop_is_left_to_the_search_that_swaps() -> None:

@@ -115,6 +115,30 @@ def test_where_others_must_not_be_held_up_another_process_compiles(
     assert started == ["helper"]
 
 
+def test_a_command_waits_for_what_plans_need_and_is_told_of_each_part(
+    cold: list[str], monkeypatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pool, "start", lambda: said.append("helper"))
+    warm.compile_once(said.append)
+    assert cold == [*warm.FOR_PLANS, "background"]
+    assert said[0].startswith("compiling the planner, once on this machine")
+    assert said[1:] == [
+        *(f"{name} is compiled: {k} of 7" for k, name in enumerate(warm.FOR_PLANS, 1)),
+        "helper",
+    ]
+
+
+def test_a_command_says_nothing_where_plans_are_warm(cold: list[str], monkeypatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(warm, "_there", set(warm.FOR_PLANS))
+    warm.compile_once(said.append)
+    assert (cold, said) == (["background"], [])
+    warm._there.update(warm.PARTS)
+    warm.compile_once(said.append)
+    assert (cold, said) == (["background"], [])
+
+
 def test_only_one_process_compiles(cold: list[str]) -> None:
     with warm._alone(wait=True) as first, warm._alone(wait=False) as second:
         assert first

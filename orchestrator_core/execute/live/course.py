@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.live.begun import begun
+from orchestrator_core.execute.live.crowded import crowded
 from orchestrator_core.execute.live.mending import Mended, Mending
 from orchestrator_core.execute.live.pace import Observed, Pace
 from orchestrator_core.execute.live.repricing import reprice
@@ -56,6 +57,7 @@ class Course:
         objective: what the plan minimises; deadlines come before it, as due dates.
         max_price: what the run may cost; None for any price.
         changeover: seconds that are in each duration of `instance` and in none that is seen.
+        crowding: by how much longer bytes are on their way in `instance` than links are seen to be.
     """
 
     def __init__(
@@ -67,13 +69,14 @@ class Course:
         objective: Objective = MAKESPAN,
         max_price: float | None = None,
         changeover: float = 0.0,
+        crowding: float = 1.0,
     ) -> None:
         if has_deadlines(instance.graph):
             objective = lateness_first(objective)
             instance = Instance(softened(instance.graph), instance.cluster, instance.seconds)
         self.instance, self.objective = instance, objective
         self.wanted, self.worth, self.max_price = tuple(wanted), worth, max_price
-        self._changeover = changeover
+        self._changeover, self._crowding = changeover, crowding
         self._too_dear = False
         self.follow(schedule)
 
@@ -91,7 +94,7 @@ class Course:
             OrchestratorError: if no repair is possible.
         """
         pace, running = self._pace(sight)
-        rest = reprice(self.instance, sight.cluster, sight.paused, pace)
+        rest = self._repriced(sight, sight.paused, pace)
         events = tell(sight, running, rest, self.schedule)
         if self.objective != MAKESPAN or self.max_price is not None:
             return self._mended(sight, pace, rest, events, budget)
@@ -117,8 +120,11 @@ class Course:
             InfeasibleInstance: if a task can run nowhere any more.
         """
         pace, running = self._pace(sight)
-        instance = reprice(self.instance, sight.cluster, sight.paused, pace)
+        instance = self._repriced(sight, sight.paused, pace)
         return instance, tell(sight, running, instance, self.schedule)
+
+    def _repriced(self, sight: Sight, paused: Set[str], pace: Pace) -> Instance:
+        return reprice(self.instance, crowded(sight.cluster, self._crowding), paused, pace)
 
     def _pace(self, sight: Sight) -> tuple[Pace, dict[str, tuple[str, float]]]:
         """How fast it goes; what runs, with its worker and since when."""
@@ -135,7 +141,7 @@ class Course:
     ) -> Correction:
         """The correction for another objective than the makespan, or within a price."""
         gone = sight.paused | (set(self.schedule.worker_names) - set(rest.cluster.names))
-        whole = reprice(self.instance, sight.cluster, gone, pace)
+        whole = self._repriced(sight, gone, pace)
         problem = Mending(
             rest,
             whole,

@@ -17,7 +17,7 @@ class LivePlan:
     """A plan with the problem that it solves; times in seconds from the start of the run.
 
     Attributes:
-        instance, objective, worth, prefetch, max_price, changeover: as in `Advice`.
+        instance, objective, worth, prefetch, max_price, changeover, crowding: as in `Advice`.
         schedule: the plan. predicted: its makespan, as it was promised.
     """
 
@@ -29,6 +29,7 @@ class LivePlan:
     prefetch: bool = False
     max_price: float | None = None
     changeover: float = 0.0
+    crowding: float = 1.0
 
     @staticmethod
     def of(advice: Advice) -> LivePlan | None:
@@ -45,6 +46,7 @@ class LivePlan:
             advice.prefetch,
             advice.max_price,
             advice.changeover,
+            advice.crowding,
         )
 
     @staticmethod
@@ -66,5 +68,6 @@ class LivePlan:
 
     def course(self, wanted: Collection[str]) -> Course:
         """The course of a run that follows it; somebody keeps the `wanted` outputs."""
-        wishes = (self.worth, self.objective, self.max_price, self.changeover)
-        return Course(self.instance, self.schedule, wanted, *wishes)
+        wishes = (self.worth, self.objective, self.max_price)
+        beliefs = (self.changeover, self.crowding)
+        return Course(self.instance, self.schedule, wanted, *wishes, *beliefs)

@@ -27,6 +27,7 @@ class LivePlanWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     prefetch: bool = False
     max_price: float | None = None
     changeover: float = 0.0
+    crowding: float = 1.0
 
 
 def encode_plan(plan: LivePlan) -> bytes:
@@ -41,6 +42,7 @@ def encode_plan(plan: LivePlan) -> bytes:
             plan.prefetch,
             plan.max_price,
             plan.changeover,
+            plan.crowding,
         )
     )
 
@@ -56,6 +58,8 @@ def decode_plan(text: str | bytes) -> LivePlan:
         raise InvalidFormat("a live plan ends after finite seconds, and is worth a part >= 0")
     if not 0 <= wire.changeover < math.inf:
         raise InvalidFormat("a live plan has finite seconds >= 0 between two tasks")
+    if not 1 <= wire.crowding < math.inf:
+        raise InvalidFormat("transfers of a live plan take a finite factor >= 1 longer")
     if wire.max_price is not None and not wire.max_price >= 0:
         raise InvalidFormat("a live plan may cost a price >= 0")
     return LivePlan(
@@ -67,4 +71,5 @@ def decode_plan(text: str | bytes) -> LivePlan:
         wire.prefetch,
         wire.max_price,
         wire.changeover,
+        wire.crowding,
     )

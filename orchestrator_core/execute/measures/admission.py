@@ -7,6 +7,7 @@ kept back until they are needed; all in simulated runs, as Dask would carry them
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,11 +31,9 @@ LEAST_SAVING = 0.2
 FREE_COST, NEEDED_COST = 0.01, 0.05
 """Part of the makespan that it may cost: always, and where memory is short."""
 
-MUCH_MORE = 1.25
-"""Memory is short, too, where a plan holds so many times what plain Dask would hold."""
-
-ENOUGH_GAIN = 0.2
-"""Part of Dask's time that a plan must save to hold so much, where all that is as quick does."""
+MORE, EACH_GAIN, ENOUGH_GAIN = 0.25, 10.0, 0.2
+"""Memory is short, too, where a plan holds this part more than plain Dask would, or more than so
+many times the part of Dask's time that it saves. What saves the last part may hold any number."""
 
 AS_LONG = 0.03
 """Else less may be held in Dask's own time, and this part of it more: simulated runs of Dask know
@@ -77,9 +76,8 @@ def admission(
     """The schedule, or another one with holds that saves memory and hardly costs time.
 
     A saving of `LEAST_SAVING` may cost `FREE_COST` of the makespan; `NEEDED_COST` if the schedule
-    does not fit on some worker or holds `MUCH_MORE` than plain Dask would. If it does so for a
-    small gain in time, and all that is nearly as quick does too, the gain may be lost. The same
-    arguments have the same answer.
+    does not fit on some worker or holds more than is `allowed` for its gain in time. If all that is
+    nearly as quick does so, too, the gain may be lost. The same arguments have the same answer.
 
     Args:
         schedule: valid for the instance but for memory.
@@ -99,8 +97,14 @@ def admission(
     plain = simulate_default(instance)
     plain_peak = footprint(instance, plain).peak
     given, *others = trials(instance, schedule, lag, most)
-    quick = _quick(given, others, plain.makespan, MUCH_MORE * plain_peak)
+    gain = 1.0 - given.makespan / plain.makespan if plain.makespan > 0 else 0.0
+    quick = _quick(given, others, plain.makespan, allowed(gain) * plain_peak)
     return _answer(_best(given, quick), given, plain_peak)
+
+
+def allowed(gain: float) -> float:
+    """How many times the bytes of plain Dask a plan may hold that saves this part of its time."""
+    return math.inf if gain >= ENOUGH_GAIN else 1.0 + max(MORE, EACH_GAIN * gain)
 
 
 def _quick(given: Trial, others: list[Trial], plain: float, much: float) -> list[Trial]:
@@ -113,8 +117,7 @@ def _quick(given: Trial, others: list[Trial], plain: float, much: float) -> list
     cost = NEEDED_COST if hungry or not given.taken.fits else FREE_COST
     longest = given.makespan * (1 + cost)
     quick = [given, *(each for each in others if each.makespan <= longest)]
-    gains_much = given.makespan <= (1 - ENOUGH_GAIN) * plain
-    if gains_much or min(each.taken.peak for each in quick) <= much:
+    if min(each.taken.peak for each in quick) <= much:
         return quick
     return [given, *(each for each in others if each.makespan <= plain * (1 + AS_LONG))]
 

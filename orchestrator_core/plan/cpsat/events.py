@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.plan.cpsat.expand import inputs_of, piece_seconds
+from orchestrator_core.plan.cpsat.expand import inputs_of
+from orchestrator_core.plan.cpsat.lengths import piece_seconds
 from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
 
 

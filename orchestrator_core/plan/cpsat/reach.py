@@ -6,8 +6,10 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.plan.bounds.loads import Load, loads
 from orchestrator_core.plan.bounds.relaxation import Relaxation
-from orchestrator_core.plan.bounds.state import propagate, tightened
+from orchestrator_core.plan.bounds.state import DIGITS, propagate, tightened
+from orchestrator_core.plan.bounds.windows import fit
 from orchestrator_core.plan.cpsat.expand import Reach, unit_keys
 from orchestrator_core.plan.engine.expand import Problem, expand
 
@@ -26,7 +28,7 @@ class HeadsAndTails:
     """
 
     def __init__(self, problem: Problem, makespan: float) -> None:
-        self.makespan = makespan
+        self.makespan, self._by_work = makespan, 0.0
         self._relaxation = Relaxation.of(problem)
         state = propagate(problem, makespan)
         self.possible = state is not None
@@ -55,13 +57,32 @@ class HeadsAndTails:
         if self.possible:
             self._renew()
 
+    def shorten(self, makespan: float) -> None:
+        """From now on only schedules shorter than this many seconds count."""
+        self.makespan = self._state.upper = makespan
+        self.possible &= tightened(self._relaxation, self._state) is not None
+        if self.possible:
+            self._renew()
+
+    def loads(self) -> tuple[Load, ...]:
+        """What work in windows says of any placement; `lower_bound` takes it into account."""
+        known = self.lower_bound()
+        if not self.possible or known <= 0:
+            return ()
+        everything = np.arange(len(self.head))
+        claims = fit(self._relaxation, self._state, everything, known, self.makespan)
+        self._by_work = max(self._by_work, min(self.makespan, claims.bound * (1 - DIGITS)))
+        return loads(self._relaxation, self._state, claims, known)
+
     def through(self) -> Floats:
         """(n,) seconds of the longest path through each task, at least."""
         return np.asarray((self.head + self.seconds + self.tail).min(axis=1), dtype=np.float64)
 
     def lower_bound(self) -> float:
         """Seconds that no schedule is shorter than, or `makespan`."""
-        return self._state.lower_bound(self._relaxation) if self.possible else self.makespan
+        if not self.possible:
+            return self.makespan
+        return max(self._by_work, self._state.lower_bound(self._relaxation))
 
 
 def reach(instance: Instance, makespan: float) -> Reach | None:

@@ -10,18 +10,22 @@ gives how much must follow a task.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
 from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.bounds.loads import Load
+from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.expand import Problem
 
-TICKS = 100_000
-"""In the makespan; what is lost by rounding down is a tick for each task of a chain."""
+TICKS = 10**11
+"""In the makespan; what is lost by rounding down is a tick for each task of a chain, so that the
+optimum of a model of all tasks is the true one but for noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ class SubDag:
         tail: Floats,
         makespan: float,
         target: int | None,
+        least: float = 0.0,
     ) -> None:
         """
         Args:
@@ -91,12 +96,13 @@ class SubDag:
                 time itself; None for the makespan.
             head, seconds, tail: (n, w); infinite seconds where a task may not run.
             makespan: seconds within which all starts lie.
+            least: seconds, known of what is minimised.
         """
         self.cp = cp_model.CpModel()
         self.tick = makespan / TICKS
         self._problem, self._way, self._tasks = problem, way, tasks
         self._head, self._seconds, self._tail = head, seconds, tail
-        self._target = target
+        self._target, self._least = target, least
         self._starts: dict[int, Any] = {}
         self._ends: dict[int, Any] = {}
         self._on: dict[int, dict[int, Any]] = {}
@@ -105,7 +111,45 @@ class SubDag:
         self._add_workers()
         for edge, t in self._edges():
             self._add_delay(int(way.before[edge]), t, way.delay[edge])
-        self.cp.minimize(self._makespan() if target is None else self._starts[target])
+        self._goal = self._makespan() if target is None else self._starts[target]
+        self.cp.minimize(self._goal)
+
+    def add_load(self, load: Load) -> None:
+        """The makespan is not below what the load says; what is left out counts where it is least.
+
+        A model of the makespan only.
+        """
+        outside = np.ones(len(self._seconds), dtype=np.bool_)
+        outside[self._tasks] = False
+        prices = np.where(np.isfinite(self._seconds), load.price, np.inf)
+        least = self._floor(load.least + float(prices[outside].min(axis=1).sum()))
+        terms = [
+            ticks * x
+            for t in self._tasks
+            for w, x in self._on[t].items()
+            if (ticks := self._floor(load.price[t, w])) > 0
+        ]
+        self.cp.add(self._goal >= least + sum(terms))
+
+    @property
+    def whole(self) -> bool:
+        """Is it a model of all tasks and their makespan?"""
+        return self._target is None and len(self._tasks) == len(self._seconds)
+
+    def choice(self, value: Callable[[Any], int]) -> Choice:
+        """Where the tasks run in a solution, in the order of their starts; for a model of all."""
+        starts = np.array([value(self._starts[t]) for t in range(len(self._seconds))])
+        place = np.argmax(self._taken(value), axis=1)
+        position = np.empty(len(starts), dtype=np.int64)
+        position[self._problem.topological] = np.arange(len(starts))
+        return Choice(np.lexsort((position, starts)), worker=place)
+
+    def _taken(self, value: Callable[[Any], int]) -> NDArray[np.int64]:
+        """(n, w) 1 where a task runs."""
+        taken = np.zeros(self._seconds.shape, dtype=np.int64)
+        for t, on in self._on.items():
+            taken[t, list(on)] = [value(x) for x in on.values()]
+        return taken
 
     def _floor(self, seconds: float) -> int:
         return math.floor(seconds / self.tick * (1 - 1e-12))
@@ -154,7 +198,7 @@ class SubDag:
 
     def _makespan(self) -> Any:
         """makespan >= end + tail of each task."""
-        makespan = self.cp.new_int_var(0, TICKS, "")
+        makespan = self.cp.new_int_var(min(TICKS, self._floor(self._least)), TICKS, "")
         for t in self._tasks:
             tails = [(self._floor(self._tail[t, w]), x) for w, x in self._on[t].items()]
             self.cp.add(makespan >= self._ends[t] + sum(q * x for q, x in tails if q > 0))
@@ -182,35 +226,17 @@ class SubDag:
                 self.cp.add(start >= end + sum(terms)).only_enforce_if(here)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A lower bound on what is minimised, in seconds, infinity if nothing fits in the makespan; is
-    it the optimum of the model; and the deterministic work that it took."""
+def solver_of(seconds: float, work: float) -> cp_model.CpSolver:
+    """A solver for one of the models, with these limits: wall seconds, deterministic work.
 
-    seconds: float
-    optimal: bool
-    work: float
-
-
-def solved(sub: SubDag, least: float, seconds: float, work: float) -> Found:
-    """Solve the model as far as the limits allow.
-
-    Args:
-        least: seconds, known already. seconds: wall time at most. work: deterministic time at most.
+    Linear programs, probing and symmetries cost here more than they bring: with 20 ancestors the
+    same optima took 0.17 s without them and 1.2 s with them.
     """
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    # Linear programs, probing and symmetries cost here more than they bring: with 20 ancestors the
-    # same optima took 0.17 s without them and 1.2 s with them.
     solver.parameters.linearization_level = 0
     solver.parameters.cp_model_probing_level = 0
     solver.parameters.symmetry_level = 0
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.max_deterministic_time = work
-    status = solver.solve(sub.cp)
-    if status == cp_model.INFEASIBLE:
-        return Found(math.inf, True, solver.deterministic_time)
-    bound = least
-    if status != cp_model.MODEL_INVALID:
-        bound = max(least, math.ceil(solver.best_objective_bound - 1e-6) * sub.tick)
-    return Found(bound, status == cp_model.OPTIMAL, solver.deterministic_time)
+    return solver

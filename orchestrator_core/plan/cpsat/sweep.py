@@ -1,31 +1,54 @@
-"""Sweep: windows over all tasks of a graph, one after the other, larger pass by pass."""
+"""Sweep: windows over all tasks of a graph, one after the other, larger pass by pass.
+
+Windows of a task's nearest ancestors raise its head, and on the reversed graph its tail. Between
+two passes, bands as wide as the graph bound the makespan itself: the tasks that start last, or end
+first, or through which the longest paths go. With the heads and tails of a pass a band of half of
+all tasks is often solved in seconds; a band of all tasks is the instance itself.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from orchestrator_core.plan.cpsat.reach import HeadsAndTails
+from orchestrator_core.plan.cpsat.solving import NOTHING, PAUSE, Found, solved
 from orchestrator_core.plan.cpsat.sub_dag import (
     Direction,
-    Found,
     SubDag,
     directions,
     nearest,
-    solved,
+    solver_of,
 )
 from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.planner import Brief
+from orchestrator_core.plan.schedule import Schedule
 
-PASSES = ((10, 0.03), (20, 0.1), (28, 0.4), (40, 2.0))
-"""(ancestors, deterministic work) of the windows, pass by pass over all tasks, forward and
-backward. A unit of work was measured to be 8 seconds of these models; 20 ancestors take 0.02."""
+PASSES = ((12, 0.03, 0.1), (22, 0.1, 0.4), (30, 0.3, 1.5), (45, 2.0, 6.0), (60, 8.0, 1000.0))
+"""(ancestors, deterministic work of a window, and of a band) pass by pass, forward and backward. A
+unit of work was measured to be 8 seconds of these models; 12 ancestors take 0.005, 22 take 0.03,
+34 take 0.1, a band of 45 tasks 0.1 to 0.3."""
 
-CROSSINGS = 4
-"""Windows to both sides of a task, at the end of each pass."""
+KINDS = ("last", "first", "through")
+"""Of bands."""
+
+FIRST_BAND = 30
+"""Tasks of the first band."""
+
+WIDER = 1.4
+"""By how much a band is larger than one that was solved."""
+
+WHOLE = 60
+"""Most tasks for which a band of all of them is tried before anything else."""
+
+FIRST_WORK = 0.1
+"""Deterministic work of that."""
 
 WORK_PER_ITERATION = 1e-3
 """Deterministic units of work for each iteration of a budget: a thousand are about a second."""
@@ -35,7 +58,8 @@ class Sweep:
     """Passes over all tasks with larger and larger windows.
 
     Attributes:
-        bound: seconds, proven. note: in words, how far it has come.
+        bound: seconds, proven. schedule: the best that a band of all tasks has given, or None.
+        note: in words, how far it has come.
     """
 
     def __init__(self, problem: Problem, brief: Brief) -> None:
@@ -43,10 +67,14 @@ class Sweep:
         self._problem, self._brief = problem, brief
         self._began = time.monotonic()
         steps = brief.budget.iterations
+        self._pause = PAUSE if steps is None else None
         self._work = math.inf if steps is None else steps * WORK_PER_ITERATION
         self._settled: dict[tuple[int, bool], object] = {}
         self._known = HeadsAndTails(problem, brief.incumbent.makespan)
+        self._band_sizes = dict.fromkeys(KINDS, min(FIRST_BAND, problem.n_tasks))
+        self._through = False
         self.bound = self._known.lower_bound()
+        self.schedule: Schedule | None = None
         self.solved, self.raised = 0, 0
 
     @property
@@ -57,85 +85,123 @@ class Sweep:
         """One window after the other, until time is up or the bound meets the incumbent."""
         yield
         ways = directions(self._problem)
-        for most, work in PASSES:
+        if self._problem.n_tasks <= WHOLE:
+            yield from self._band(ways[0], "through", self._problem.n_tasks, FIRST_WORK)
+        for number, (most, work, of_bands) in enumerate(PASSES):
             for reverse in (False, True):
-                for task in self._order(reverse):
+                for task in self._chosen(ways[reverse], reverse, every=number == 0):
                     if self._over():
                         return
-                    self._window(ways[reverse], task, reverse, most, work)
+                    yield from self._window(ways[reverse], task, reverse, most, work)
                     yield
-            for task in self._longest():
-                if self._over():
-                    return
-                self._cross(ways, task, most, work)
-                yield
+            yield from self._bands(ways[0], of_bands)
 
     def _over(self) -> bool:
-        budget = self._brief.budget
-        incumbent = self._brief.incumbent
-        if incumbent is not None and incumbent.makespan <= self.bound * (1 + budget.gap + 1e-9):
+        budget, incumbent = self._brief.budget, self._brief.incumbent
+        if self._through or not self._known.possible:
             return True
-        if not self._known.possible:
-            return True
+        if incumbent is not None:
+            if incumbent.makespan < self._known.makespan:
+                self._known.shorten(incumbent.makespan)
+            if incumbent.makespan <= self.bound * (1 + budget.gap + 1e-9):
+                return True
         if budget.iterations is not None:
             return self._work <= 0
         return time.monotonic() - self._began >= budget.seconds
 
-    def _order(self, reverse: bool) -> list[int]:
+    def _chosen(self, way: Direction, reverse: bool, every: bool) -> list[int]:
+        """The tasks whose windows are solved, each after those before it: all with several inputs
+        (what is known of a single input says all), or only those of whose inputs none is chosen.
+        What windows say of one layer, propagation says of the next."""
         order: list[int] = self._problem.topological.tolist()
-        return order[::-1] if reverse else order
+        chosen: dict[int, None] = {}
+        for task in order[::-1] if reverse else order:
+            before = way.before[way.ptr[task] : way.ptr[task + 1]].tolist()
+            if len(before) > 1 and (every or not any(t in chosen for t in before)):
+                chosen[task] = None
+        return list(chosen)
 
-    def _window(self, way: Direction, task: int, reverse: bool, most: int, work: float) -> None:
-        """Solve one, unless it is a task with one input, whose head its input's head says, or
-        unless nothing is new since the last time."""
-        if way.ptr[task + 1] - way.ptr[task] < 2:
-            return
+    def _window(
+        self, way: Direction, task: int, reverse: bool, most: int, work: float
+    ) -> Generator[None, None, None]:
+        """Solve one, unless nothing is new since the last time."""
         known = self._known
         head, tail = (known.tail, known.head) if reverse else (known.head, known.tail)
         tasks = nearest(way, task, (head + known.seconds).min(axis=1), most)
         state = (tuple(tasks), head[tasks].tobytes())
         if self._settled.get((task, reverse)) == state:
             return
-        sub = SubDag(
-            self._problem, way, [*tasks, task], head, known.seconds, tail, known.makespan, task
-        )
+        around = [*tasks, task]
+        makespan = known.makespan
+        sub = SubDag(self._problem, way, around, head, known.seconds, tail, makespan, task)
         least = float(head[task][np.isfinite(known.seconds[task])].min())
-        found = self._solve(sub, least, work)
+        found = yield from self._solve(sub, least, work)
         if found.optimal:
             self._settled[task, reverse] = state
         if found.seconds > least * (1 + 1e-6):
             self._raise(task, reverse, found.seconds)
 
-    def _solve(self, sub: SubDag, least: float, work: float) -> Found:
-        found = solved(sub, least, self._left(), min(work, self._work))
+    def _bands(self, way: Direction, work: float) -> Generator[None, None, None]:
+        """Of each kind larger and larger ones, until one is not solved with so much work."""
+        for kind in KINDS:
+            while not self._over():
+                size = self._band_sizes[kind]
+                if not (yield from self._band(way, kind, size, work)):
+                    break
+                self._band_sizes[kind] = min(self._problem.n_tasks, math.ceil(WIDER * size))
+
+    def _band(
+        self, way: Direction, kind: str, size: int, work: float
+    ) -> Generator[None, None, bool]:  # fmt: skip
+        """Bound the makespan by so many tasks; was the model solved to its optimum?"""
+        known = self._known
+        loads = known.loads()
+        self.bound = max(self.bound, known.lower_bound())
+        if self._over():
+            return True
+        tasks = self._widest(kind, size)
+        arrays = (known.head, known.seconds, known.tail, known.makespan)
+        sub = SubDag(self._problem, way, tasks, *arrays, None, self.bound)
+        for load in loads:
+            sub.add_load(load)
+        found = yield from self._solve(sub, self.bound, work)
+        self.bound = max(self.bound, min(found.seconds, known.makespan))
+        self._through |= found.optimal and sub.whole
+        return found.optimal
+
+    def _widest(self, kind: str, size: int) -> list[int]:
+        """The tasks of a band: those that start last, end first, or lie on the longest paths."""
+        known = self._known
+        may = np.isfinite(known.seconds)
+        key = {
+            "through": known.through(),
+            "last": np.where(may, known.head, np.inf).min(axis=1),
+            "first": np.where(may, known.tail, np.inf).min(axis=1),
+        }[kind]
+        chosen: list[int] = np.argsort(-key, kind="stable")[:size].tolist()
+        return chosen
+
+    def _solve(self, sub: SubDag, least: float, work: float) -> Generator[None, None, Found]:
+        """Solve a window or a band within these limits."""
+        solver = solver_of(self._left(), min(work, self._work))
+        if sub.whole:
+            read = partial(self._placed, sub)
+            found = yield from solved(sub, solver, least, self._pause, read, self._offer)
+        else:
+            found = yield from solved(sub, solver, least, self._pause)
         self._work -= found.work
         self.solved += 1
         return found
 
-    def _longest(self) -> list[int]:
-        """The tasks through which the longest paths go: those that hold the bound down."""
-        return np.argsort(-self._known.through(), kind="stable")[:CROSSINGS].tolist()  # type: ignore[no-any-return]
+    def _placed(self, sub: SubDag, value: Callable[[Any], int]) -> Schedule:
+        """The schedule of a solution, its times found anew; nothing where other rules forbid it."""
+        schedule = place(self._brief.instance, sub.choice(value))
+        return NOTHING if isinstance(schedule, str) else schedule
 
-    def _cross(self, ways: tuple[Direction, Direction], task: int, most: int, work: float) -> None:
-        """A window to both sides of a task bounds the makespan itself: its head and its tail are
-        each the least possible, but seldom both at once."""
-        known = self._known
-        before = nearest(ways[0], task, (known.head + known.seconds).min(axis=1), most // 2)
-        after = nearest(ways[1], task, (known.tail + known.seconds).min(axis=1), most // 2)
-        tasks = [*before, task, *after]
-        sub = SubDag(
-            self._problem,
-            ways[0],
-            tasks,
-            known.head,
-            known.seconds,
-            known.tail,
-            known.makespan,
-            None,
-        )
-        found = self._solve(sub, self.bound, 4 * work)
-        self.bound = max(self.bound, min(found.seconds, known.makespan))
-        self._known.possible &= found.seconds < known.makespan
+    def _offer(self, schedule: Schedule) -> None:
+        known = [each.makespan for each in (self.schedule, self._brief.incumbent) if each]
+        if schedule is not NOTHING and schedule.makespan < min(known):
+            self.schedule = schedule
 
     def _raise(self, task: int, reverse: bool, seconds: float) -> None:
         self.raised += 1

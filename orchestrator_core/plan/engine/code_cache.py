@@ -32,7 +32,7 @@ SIMULATOR = "orchestrator_core.execute.simulate.kernel"
 SIMULATOR_SOURCES = SOURCES.parent / "execute" / "simulate" / "kernel"
 """The other package that has compiled code."""
 
-DOOR = "engine.machine"
+DOORS = ("engine.machine", "engine.compiler")
 """What makes machine code of all of them, though no kernel imports it."""
 
 UNUSED = 30 * 86400.0
@@ -67,7 +67,7 @@ def folder_of(module: str) -> Path | None:
     name = module.removeprefix(f"{PACKAGE}.")
     if folder() is None or name not in _texts():
         return None
-    return _made(root() / f"{name}-{_hash(closure(_texts(), [name, DOOR]))}")
+    return _made(root() / f"{name}-{_hash(closure(_texts(), [name, *DOORS]))}")
 
 
 @functools.cache
@@ -75,7 +75,7 @@ def folder() -> Path | None:
     """The folder for notes on all code of this version; None if no place can be written."""
     try:
         kernels = [name for name, text in _texts().items() if _MARK.search(text)]
-        chosen = _made(root() / f"all-{_hash(closure(_texts(), [*kernels, DOOR]))}")
+        chosen = _made(root() / f"all-{_hash(closure(_texts(), [*kernels, *DOORS]))}")
         drop_old(root())
     except OSError:
         return None

@@ -41,6 +41,8 @@ class Kernel:
     def __call__(self, *args: Any) -> Any:
         if _interprets.get():
             return interpreted(self)(*args)
+        if not self.from_python:
+            raise TypeError(f"{self.py_func.__qualname__} can be called by compiled code alone")
         return self.machine(*args)
 
     @property

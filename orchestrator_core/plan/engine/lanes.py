@@ -7,27 +7,113 @@ Idle gaps before a lane's last end are kept in a sorted list, so that a task can
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.engine.compiled import compiled
+from orchestrator_core.plan.engine.compiled import compiled, inlined, inner, lent
 from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.lane_gaps import (
+    Lanes,
+    append,
+    idle_lanes,
+    insert,
+    lane_of,
+    wider,
+)
 
 
-@compiled
-def first_gap(begins: Floats, ends: Floats, count: int, ready: float, seconds: float) -> int:
-    """The first of `count` gaps that holds `seconds` from `ready` on, or -1."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if ends[middle] > ready:
-            high = middle
-        else:
-            low = middle + 1
-    for gap in range(low, count):
-        if max(ready, begins[gap]) + seconds <= ends[gap]:
-            return gap
-    return -1
+class Wish(NamedTuple):
+    """(n,) worker and mode of each task, -1 where it may choose; ahead: (n, w) or (0, 0)."""
+
+    worker: Ints
+    mode: Ints
+    ahead: Floats
+
+
+class Found(NamedTuple):
+    """(n,) where the tasks are placed."""
+
+    start: Floats
+    end: Floats
+    worker: Ints
+    mode: Ints
+
+
+@inlined
+def _arrivals(p: Problem, t: int, found: Found, ready: Floats) -> None:
+    """Write when the inputs of task t could be on each worker."""
+    ready[:] = p.release[t]
+    for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+        producer = p.in_task[k]
+        source, done, nbytes = found.worker[producer], found.end[producer], p.in_bytes[k]
+        latency, per_byte = p.latency[source], p.per_byte[source]
+        for b in range(len(ready)):
+            # Without a branch, so that several workers are reckoned at once.
+            there = done + latency[b] + nbytes * per_byte[b]
+            ready[b] = there if there > ready[b] else ready[b]
+
+
+@inlined
+def _soonest(
+    p: Problem, t: int, wish: Wish, insertion: bool, in_order: bool, lanes: Lanes
+) -> tuple[float, float, int, int, int, int]:
+    """(start, end, worker, mode, lane, gap) where task t ends first; lane -1 for no time."""
+    best, best_start, best_end = np.inf, 0.0, 0.0
+    best_worker, best_mode, best_lane, best_gap = -1, -1, -1, -1
+    for b in range(len(lanes.ready)):
+        if wish.worker[t] >= 0 and wish.worker[t] != b:
+            continue
+        earliest = max(lanes.ready[b], lanes.latest[b]) if in_order else lanes.ready[b]
+        for m in range(p.mode_begin[t], p.mode_end[t]):
+            seconds = p.seconds[m, b]
+            if wish.mode[t] >= 0 and wish.mode[t] != m:
+                continue
+            if not _score(earliest + seconds, t, b, wish) < best:
+                continue
+            begin, lane, gap = earliest, -1, -1
+            if seconds != 0.0:
+                begin, lane, gap = lane_of(lanes, b, earliest, seconds, insertion)
+            score = _score(begin + seconds, t, b, wish)
+            if score < best:
+                best, best_start, best_end = score, begin, begin + seconds
+                best_worker, best_mode, best_lane, best_gap = b, m, lane, gap
+    return best_start, best_end, best_worker, best_mode, best_lane, best_gap
+
+
+@inlined
+def _score(end: float, t: int, b: int, wish: Wish) -> float:
+    """What is compared: the end, and what lies ahead if that is looked at."""
+    return end + wish.ahead[t, b] if len(wish.ahead) > 0 else end
+
+
+@inner
+def _go_on(
+    p: Problem,
+    order: Ints,
+    done: int,
+    wish: Wish,
+    insertion: bool,
+    in_order: bool,
+    lanes: Lanes,
+    found: Found,
+) -> int:
+    """Place what comes after the first `done` tasks; how many are placed before a lane is full."""
+    p, wish, lanes, found = lent(p), lent(wish), lent(lanes), lent(found)
+    for number in range(done, len(order)):
+        t = order[number]
+        _arrivals(p, t, found, lanes.ready)
+        start, end, b, m, lane, gap = _soonest(p, t, wish, insertion, in_order, lanes)
+        if lane >= 0 and lanes.gaps[lane] == lanes.since.shape[1]:
+            return number
+        found.start[t], found.end[t], found.worker[t], found.mode[t] = start, end, b, m
+        lanes.latest[b] = max(lanes.latest[b], start)
+        if gap >= 0:
+            insert(lanes, lane, gap, start, end)
+        elif lane >= 0:
+            append(lanes, lane, start, end, insertion)
+    return len(order)
 
 
 @compiled
@@ -52,95 +138,12 @@ def place_on_lanes(
         insertion: may a task start in a gap before the last end of its lane?
         in_order: may no task start before one that came earlier in the order on its worker?
     """
-    w = len(p.worker_threads)
-    lane_ptr = np.zeros(w + 1, dtype=np.int64)
-    for b in range(w):
-        lane_ptr[b + 1] = lane_ptr[b] + min(p.worker_threads[b], max(1, len(order)))
-    lanes = lane_ptr[w]
-    last = np.zeros(lanes)
-    begins = [np.empty(8) for _ in range(lanes)]
-    ends = [np.empty(8) for _ in range(lanes)]
-    gaps = np.zeros(lanes, dtype=np.int64)
-    ready = np.empty(w)
-    latest_start = np.zeros(w)
-    looks_ahead = len(ahead) > 0
-    for t in order:
-        ready[:] = p.release[t]
-        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
-            producer = p.in_task[k]
-            source, done, nbytes = worker[producer], end[producer], p.in_bytes[k]
-            latency, per_byte = p.latency[source], p.per_byte[source]
-            for b in range(w):
-                # Without a branch, so that several workers are reckoned at once.
-                there = done + latency[b] + nbytes * per_byte[b]
-                ready[b] = there if there > ready[b] else ready[b]
-        best, best_end = np.inf, 0.0
-        best_start, best_worker, best_lane, best_gap, best_mode = 0.0, -1, -1, -1, -1
-        for b in range(w):
-            if fixed_worker[t] >= 0 and fixed_worker[t] != b:
-                continue
-            earliest = max(ready[b], latest_start[b]) if in_order else ready[b]
-            for m in range(p.mode_begin[t], p.mode_end[t]):
-                seconds = p.seconds[m, b]
-                if fixed_mode[t] >= 0 and fixed_mode[t] != m:
-                    continue
-                soonest = earliest + seconds
-                if looks_ahead:
-                    soonest += ahead[t, b]
-                if not soonest < best:
-                    continue
-                begin, lane, gap, idle = np.inf, -1, -1, np.inf
-                for x in range(lane_ptr[b], lane_ptr[b + 1]):
-                    at, hole, since = max(earliest, last[x]), -1, last[x]
-                    if insertion and last[x] > earliest and gaps[x] > 0:
-                        hole = first_gap(begins[x], ends[x], gaps[x], earliest, seconds)
-                        if hole >= 0:
-                            since = begins[x][hole]
-                            at = max(earliest, since)
-                    # Among equal starts, the lane that was idle for the shortest time.
-                    if at < begin or (at == begin and at - since < idle):
-                        begin, lane, gap, idle = at, x, hole, at - since
-                if seconds == 0.0:
-                    begin, lane = earliest, -1
-                score = begin + seconds
-                if looks_ahead:
-                    score += ahead[t, b]
-                if score < best:
-                    best, best_start, best_end = score, begin, begin + seconds
-                    best_worker, best_lane, best_gap, best_mode = b, lane, gap, m
-        start[t], end[t], worker[t], mode[t] = best_start, best_end, best_worker, best_mode
-        latest_start[best_worker] = max(latest_start[best_worker], best_start)
-        if best_lane < 0:
-            continue
-        x, count = best_lane, gaps[best_lane]
-        if best_gap >= 0:
-            begin, close = begins[x][best_gap], ends[x][best_gap]
-            before, after = best_start > begin, best_end < close
-            if before and after:
-                if count == len(begins[x]):
-                    begins[x] = np.append(begins[x], np.empty(count))
-                    ends[x] = np.append(ends[x], np.empty(count))
-                for i in range(count, best_gap + 1, -1):
-                    begins[x][i], ends[x][i] = begins[x][i - 1], ends[x][i - 1]
-                ends[x][best_gap] = best_start
-                begins[x][best_gap + 1], ends[x][best_gap + 1] = best_end, close
-                gaps[x] = count + 1
-            elif before:
-                ends[x][best_gap] = best_start
-            elif after:
-                begins[x][best_gap] = best_end
-            else:
-                for i in range(best_gap, count - 1):
-                    begins[x][i], ends[x][i] = begins[x][i + 1], ends[x][i + 1]
-                gaps[x] = count - 1
-        else:
-            if insertion and best_start > last[x]:
-                if count == len(begins[x]):
-                    begins[x] = np.append(begins[x], np.empty(count))
-                    ends[x] = np.append(ends[x], np.empty(count))
-                begins[x][count], ends[x][count] = last[x], best_start
-                gaps[x] = count + 1
-            last[x] = best_end
+    wish, found = Wish(fixed_worker, fixed_mode, ahead), Found(start, end, worker, mode)
+    lanes = idle_lanes(p, len(order))
+    done = _go_on(p, order, 0, wish, insertion, in_order, lanes, found)
+    while done < len(order):
+        lanes = wider(lanes)
+        done = _go_on(p, order, done, wish, insertion, in_order, lanes, found)
 
 
 @compiled

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numba
 from numba import njit, types
 from numba.extending import intrinsic, overload, typeof_impl
 
@@ -17,8 +18,24 @@ from orchestrator_core.plan.engine.compiled import Kernel, interpreted, lent, ma
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-NO_DOORS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""For what only compiled code calls."""
+KNOWN = "0.68."
+"""Versions of numba whose inside `compiler` knows. With others, all is compiled numba's own way,
+which takes longer and runs a little slower."""
+
+
+def ways(version: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """numba's options for what Python calls, and for what only compiled code calls, which need not
+    be kept on disk by itself."""
+    python = {"cache": True, "no_cfunc_wrapper": True}
+    kernels = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    if not version.startswith(KNOWN):
+        return python, kernels | {"cache": True}
+    from orchestrator_core.plan.engine.compiler import KernelCompiler, PieceCompiler
+
+    return python | {"pipeline_class": KernelCompiler}, kernels | {"pipeline_class": PieceCompiler}
+
+
+FOR_PYTHON, FOR_KERNELS = ways(numba.__version__)
 
 
 def dispatcher(kernel: Kernel) -> Any:
@@ -27,9 +44,9 @@ def dispatcher(kernel: Kernel) -> Any:
     It makes one machine code for all integers: numba would compile ``f(x, 0)`` and ``f(x, y)``
     apart.
     """
-    options = kernel.options if kernel.from_python else NO_DOORS | kernel.options
+    options = (FOR_PYTHON if kernel.from_python else FOR_KERNELS) | kernel.options
     with kept_apart(kernel.py_func.__module__):
-        made: Any = njit(cache=True, nogil=True, **options)(kernel.py_func)
+        made: Any = njit(nogil=True, **options)(kernel.py_func)
     template, unliteral = made.get_call_template, cast(Any, types).unliteral
 
     def get_call_template(args: Any, kws: Any) -> Any:

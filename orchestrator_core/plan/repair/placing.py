@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.engine.compiled import compiled, inner
+from orchestrator_core.plan.engine.compiled import compiled, inlined, inner, lent
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Placement, Rest
 
@@ -97,6 +97,84 @@ def empty_solution(r: Rest, turns: int, lanes: Lanes) -> Solution:
     return Solution(placed, np.full(n, -1, dtype=np.int64), free, last, value)
 
 
+@inlined
+def _arrivals(p: Problem, r: Rest, t: int, placed: Placement, ready: Floats) -> None:
+    """Write when task t could begin on each worker, as far as its inputs go."""
+    w = len(ready)
+    for b in range(w):
+        ready[b] = r.earliest[t]
+    for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+        q, nbytes = p.in_task[k], p.in_bytes[k]
+        if r.status[q] == WAITING:
+            a, done = placed.worker[q], placed.end[q]
+            for b in range(w):
+                there = done + (p.latency[a, b] + nbytes * p.per_byte[a, b])
+                ready[b] = max(ready[b], there)
+            continue
+        a, done = r.home[q], max(r.now, r.end[q])
+        unneeded = p.output_bytes[q] - nbytes if r.status[q] == ENDED else 0.0
+        for b in range(w):
+            there = r.present[q, b]
+            if there == np.inf:
+                there = done + (p.latency[a, b] + nbytes * p.per_byte[a, b])
+            elif there > r.now:
+                there -= unneeded * p.per_byte[a, b]
+            ready[b] = max(ready[b], there)
+
+
+@inlined
+def _place_of(
+    p: Problem, r: Rest, t: int, wanted: int, stick: float, lanes: Lanes, ready: Floats
+) -> tuple[int, int]:
+    """(worker, mode) where task t ends first, or on the wanted worker if it ends there at most
+    `stick` seconds later; (-1, -1) if it can run nowhere."""
+    best, chosen, chosen_mode = np.inf, -1, -1
+    there, there_mode = np.inf, -1
+    pinned, only_mode, left = r.pinned[t], r.fixed_mode[t], r.left[t]
+    for b in range(len(ready)):
+        if not r.alive[b] or (pinned >= 0 and pinned != b):
+            continue
+        begin = np.inf
+        for x in range(lanes.ptr[b], lanes.ptr[b + 1]):
+            begin = min(begin, lanes.free[x])
+        begin = max(ready[b], begin)
+        for m in range(p.mode_begin[t], p.mode_end[t]):
+            seconds = p.seconds[m, b]
+            if seconds == np.inf or (only_mode >= 0 and only_mode != m):
+                continue
+            close = begin + (left if left >= 0.0 else seconds)
+            if close < best:
+                best, chosen, chosen_mode = close, b, m
+            if b == wanted and close < there:
+                there, there_mode = close, m
+    if there < np.inf and there <= best + stick:
+        chosen, chosen_mode = wanted, there_mode
+    return chosen, chosen_mode
+
+
+@inlined
+def _lane_of(lanes: Lanes, b: int, ready: float) -> int:
+    """The lane of worker b that is free by then and was idle for the shortest time; if none is
+    free, the one that is free first."""
+    lane, idle = lanes.ptr[b], np.inf
+    for x in range(lanes.ptr[b], lanes.ptr[b + 1]):
+        gap = ready - lanes.free[x]
+        if gap >= 0.0 and gap < idle:
+            lane, idle = x, gap
+        elif idle == np.inf and lanes.free[x] < lanes.free[lane]:
+            lane = x
+    return int(lane)
+
+
+@inlined
+def _note(s: Solution, turn: int, lanes: Lanes, makespan: float, late: float) -> None:
+    """Note the lanes before this turn."""
+    note = turn // STRIDE
+    for x in range(len(lanes.free)):
+        s.free[note, x], s.last[note, x] = lanes.free[x], lanes.last[x]
+    s.value[note, 0], s.value[note, 1] = makespan, late
+
+
 @inner
 def place_turns(
     p: Problem,
@@ -115,79 +193,29 @@ def place_turns(
     """Place the order from a noted turn on: (makespan, seconds late, turns that are placed).
 
     A task goes to its preferred worker if it ends there at most `stick` seconds after the best.
-    Among the lanes of a worker it takes the one that was idle for the shortest time. All in one
-    function, since handing so many arrays to another one for each task would cost more than the
-    work itself.
+    Among the lanes of a worker it takes the one that was idle for the shortest time.
 
     Args:
         limit: stop as soon as makespan + penalty * lateness is bound to exceed it.
         tail: (n,) seconds that must follow a task's end.
     """
-    w, free, lane_ptr = len(p.worker_threads), lanes.free, lanes.ptr
-    free[:], lanes.last[:] = s.free[first // STRIDE], s.last[first // STRIDE]
+    p, r, lanes, placed = lent(p), lent(r), lent(lanes), lent(s.placed)
+    lanes.free[:], lanes.last[:] = s.free[first // STRIDE], s.last[first // STRIDE]
     makespan, late = s.value[first // STRIDE, 0], s.value[first // STRIDE, 1]
-    start, end, worker = s.placed.start, s.placed.end, s.placed.worker
     for turn in range(first, len(order)):
         if turn % STRIDE == 0:
-            note = turn // STRIDE
-            for x in range(len(free)):
-                s.free[note, x], s.last[note, x] = free[x], lanes.last[x]
-            s.value[note, 0], s.value[note, 1] = makespan, late
+            _note(s, turn, lanes, makespan, late)
         t = order[turn]
-        for b in range(w):
-            ready[b] = r.earliest[t]
-        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
-            q, nbytes = p.in_task[k], p.in_bytes[k]
-            if r.status[q] == WAITING:
-                a, done = worker[q], end[q]
-                for b in range(w):
-                    there = done + (p.latency[a, b] + nbytes * p.per_byte[a, b])
-                    ready[b] = max(ready[b], there)
-                continue
-            a, done = r.home[q], max(r.now, r.end[q])
-            unneeded = p.output_bytes[q] - nbytes if r.status[q] == ENDED else 0.0
-            for b in range(w):
-                there = r.present[q, b]
-                if there == np.inf:
-                    there = done + (p.latency[a, b] + nbytes * p.per_byte[a, b])
-                elif there > r.now:
-                    there -= unneeded * p.per_byte[a, b]
-                ready[b] = max(ready[b], there)
-        best, chosen, chosen_mode = np.inf, -1, -1
-        wanted, wanted_mode = np.inf, -1
-        pinned, only_mode, left = r.pinned[t], r.fixed_mode[t], r.left[t]
-        for b in range(w):
-            if not r.alive[b] or (pinned >= 0 and pinned != b):
-                continue
-            begin = np.inf
-            for x in range(lane_ptr[b], lane_ptr[b + 1]):
-                begin = min(begin, free[x])
-            begin = max(ready[b], begin)
-            for m in range(p.mode_begin[t], p.mode_end[t]):
-                seconds = p.seconds[m, b]
-                if seconds == np.inf or (only_mode >= 0 and only_mode != m):
-                    continue
-                close = begin + (left if left >= 0.0 else seconds)
-                if close < best:
-                    best, chosen, chosen_mode = close, b, m
-                if b == prefer[t] and close < wanted:
-                    wanted, wanted_mode = close, m
-        if wanted < np.inf and wanted <= best + stick:
-            chosen, chosen_mode = prefer[t], wanted_mode
-        if chosen < 0:
+        _arrivals(p, r, t, placed, ready)
+        b, m = _place_of(p, r, t, prefer[t], stick, lanes, ready)
+        if b < 0:
             return np.inf, np.inf, turn + 1
-        lane, idle = lane_ptr[chosen], np.inf
-        for x in range(lane_ptr[chosen], lane_ptr[chosen + 1]):
-            gap = ready[chosen] - free[x]
-            if gap >= 0.0 and gap < idle:
-                lane, idle = x, gap
-            elif idle == np.inf and free[x] < free[lane]:
-                lane = x
-        begin = max(ready[chosen], free[lane])
-        close = begin + (left if left >= 0.0 else p.seconds[chosen_mode, chosen])
-        start[t], end[t], worker[t], s.placed.mode[t] = begin, close, chosen, chosen_mode
+        lane = _lane_of(lanes, b, ready[b])
+        begin = max(ready[b], lanes.free[lane])
+        close = begin + (r.left[t] if r.left[t] >= 0.0 else p.seconds[m, b])
+        placed.start[t], placed.end[t], placed.worker[t], placed.mode[t] = begin, close, b, m
         s.before[t] = lanes.last[lane]
-        free[lane], lanes.last[lane] = close, t
+        lanes.free[lane], lanes.last[lane] = close, t
         makespan = max(makespan, close)
         late += max(0.0, close - p.deadline[t])
         if max(makespan, close + tail[t]) + penalty * late > limit:
@@ -214,31 +242,3 @@ def place_rest(
         p, r, order, prefer, stick, 0, np.inf, 0.0, tail, lanes, ready, s
     )
     return makespan, late, s.placed
-
-
-@compiled
-def new_sends(p: Problem, r: Rest, placed: Placement) -> tuple[Ints, Ints]:
-    """(task, destination) of each output that a waiting task needs where it is not nor will be."""
-    w = len(p.worker_threads)
-    sent = np.zeros((len(r.status), w), dtype=np.bool_)
-    count = 0
-    for t in range(len(r.status)):
-        if r.status[t] != WAITING:
-            continue
-        b = placed.worker[t]
-        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
-            q = p.in_task[k]
-            here = placed.worker[q] == b
-            if r.status[q] != WAITING:
-                here = r.home[q] == b or r.present[q, b] < np.inf
-            if not here and not sent[q, b]:
-                sent[q, b] = True
-                count += 1
-    unit, destination = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-    x = 0
-    for q in range(len(r.status)):
-        for b in range(w):
-            if sent[q, b]:
-                unit[x], destination[x] = q, b
-                x += 1
-    return unit, destination

@@ -10,11 +10,12 @@ from orchestrator_core.plan.engine.ranks import upward_rank
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.choosing import GAIN, Option
 from orchestrator_core.plan.repair.clock import ROUND, Clock
-from orchestrator_core.plan.repair.placing import new_sends, place_rest
+from orchestrator_core.plan.repair.placing import place_rest
 from orchestrator_core.plan.repair.remains import Remains
 from orchestrator_core.plan.repair.rest import WAITING, Placement, Sends
 from orchestrator_core.plan.repair.restoring import restore_places
 from orchestrator_core.plan.repair.searching import search_rest
+from orchestrator_core.plan.repair.sending import new_sends
 
 FREE_PART = 0.7
 """Part of the budget in which the kernel chooses the workers of tasks that were not moved."""

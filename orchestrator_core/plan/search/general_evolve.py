@@ -1,8 +1,8 @@
 """evolve: a genetic algorithm over schedules of a project, with forward-backward improvement.
 
-Each child is scheduled, justified to the right, and justified to the left again, which is never
-longer: V. Valls, F. Ballestin, S. Quintanilla: Justification and RCPSP: a technique that pays. EJOR
-165, 2005. A population that takes in nobody any more begins anew around its best member.
+Each child is scheduled and justified (`general_justify.py`). A population that takes in nobody any
+more begins anew around its best member. Where tasks have alternatives, a child that is to be taken
+in is polished first by a local search over them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.engine.compiled import compiled, inner
+from orchestrator_core.plan.engine.compiled import compiled, inner, lent
 from orchestrator_core.plan.engine.expand import Problem
-from orchestrator_core.plan.engine.goal import Goal, value
+from orchestrator_core.plan.engine.goal import Goal
 from orchestrator_core.plan.engine.project import Project
 from orchestrator_core.plan.engine.serial import Ground, place_in_project
+from orchestrator_core.plan.search.general_justify import breach, justify, polish, worth
 from orchestrator_core.plan.search.general_population import (
     Population,
     cross,
@@ -23,78 +24,15 @@ from orchestrator_core.plan.search.general_population import (
     sample,
 )
 
-SORTED_BY_INSERTION = 400
-"""Up to this many tasks, nearly sorted rows are sorted by insertion."""
+SHIFTED, CHANGED = 0.66, 0.5
+"""Chances that one more task of a child of two is moved, and that one more finds another
+alternative."""
+
+POLISHED = 1_000
+"""Most tasks of a project whose children are polished; with more, one child would take too long."""
 
 STALE = 12
 """Children, as a multiple of the population, that may be refused in a row before it begins anew."""
-
-
-@inner
-def sort_by(order: Ints, key: Floats) -> None:
-    """Sort the order by rising key, stable, in place."""
-    n = len(order)
-    if n > SORTED_BY_INSERTION:
-        order[:] = order[np.argsort(key[order], kind="mergesort")]
-        return
-    for i in range(1, n):
-        t, j = order[i], i
-        while j > 0 and key[order[j - 1]] > key[t]:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = t
-
-
-@inner
-def turn(order: Ints) -> None:
-    """Reverse the order, in place."""
-    n = len(order)
-    for i in range(n // 2):
-        order[i], order[n - 1 - i] = order[n - 1 - i], order[i]
-
-
-@inner
-def breach(p: Project, ground: Ground) -> float:
-    """How far deadlines and stock are missed; 0 for a valid schedule."""
-    missed = 0.0
-    for t in range(len(ground.end)):
-        late = ground.end[t] - p.deadline[t]
-        if late > 1e-9:
-            missed += late / max(1.0, p.deadline[t])
-    for d in range(len(p.stock)):
-        taken = 0.0
-        for t in range(len(ground.end)):
-            taken += p.consumed[ground.chosen[t], d]
-        if taken > p.stock[d]:
-            missed += 1.0 + (taken - p.stock[d]) / max(1.0, p.stock[d])
-    return missed
-
-
-@inner
-def worth(p: Project, problem: Problem, goal: Goal, ground: Ground, z: Population) -> float:
-    """The value of the schedule on the ground; overwrites what the population computes with."""
-    for t in range(len(ground.end)):
-        z.place[t], z.ready[t] = p.worker[ground.chosen[t]], p.mode[ground.chosen[t]]
-    return value(goal, problem, ground.start, ground.end, z.place, z.ready)
-
-
-@inner
-def justify(
-    p: Project, last: float, z: Population, release: Floats, earliest: Floats, ground: Ground
-) -> float:
-    """Shift all tasks of the schedule to the right, then to the left; the last end.
-
-    The child becomes the order of the new schedule.
-    """
-    for t in range(len(z.child)):
-        z.fixed[t] = ground.chosen[t]
-        earliest[t] = max(0.0, last - p.deadline[t])
-    sort_by(z.child, ground.end)
-    turn(z.child)
-    place_in_project(p, z.child, z.fixed, earliest, False, ground)
-    sort_by(z.child, ground.end)
-    turn(z.child)
-    return place_in_project(p, z.child, z.fixed, release, True, ground)
 
 
 @inner
@@ -128,6 +66,51 @@ def _take(z: Population, size: int, chosen: Ints, missed: float, worth: float, m
         z.state[1] = at
 
 
+@inner
+def _begin_anew(z: Population) -> None:
+    """Only the best individual stays."""
+    best = z.state[1]
+    z.order[0], z.chosen[0] = z.order[best], z.chosen[best]
+    z.breach[0], z.value[0], z.mark[0] = z.breach[best], z.value[best], z.mark[best]
+    z.state[0], z.state[1], z.state[2] = 1, 0, 0
+
+
+@inner
+def _make(p: Project, z: Population, spare: Floats) -> None:
+    """Make the child: a sample until the population is complete, then of two individuals."""
+    if z.state[0] < len(z.value):
+        sample(p, z)
+    else:
+        cross(z, _draw(z), _draw(z))
+        shifts, changes = 0, 0
+        while np.random.random() < SHIFTED:
+            shifts += 1
+        while len(p.mode) > len(z.child) and np.random.random() < CHANGED:
+            changes += 1
+        mutate(p, z, shifts, changes)
+    if len(p.stock) > 0:
+        repair_stock(p, z, spare)
+
+
+@inner
+def _mark(ground: Ground) -> float:
+    """A number that tells schedules apart."""
+    mark = 0.0
+    for t in range(len(ground.start)):
+        mark += ground.start[t] * (1.0 + 0.37 * t) + ground.chosen[t]
+    return mark
+
+
+@inner
+def _limit(z: Population) -> float:
+    """What a child must not exceed to be taken in, if it keeps the rules."""
+    limit = 0.0
+    for i in range(len(z.value)):
+        kept = i < z.state[0] and z.breach[i] == 0.0
+        limit = max(limit, z.value[i] if kept else np.inf)
+    return limit
+
+
 @compiled
 def evolve(
     p: Project,
@@ -146,36 +129,21 @@ def evolve(
         given: the first one is what `z.child` and `z.fixed` hold.
     """
     np.random.seed(seed)
-    n, size = len(z.child), len(z.value)
-    choices = len(p.mode) > n
-    earliest, release = np.zeros(n), p.release.copy()
+    p, problem, z, ground = lent(p), lent(problem), lent(z), lent(ground)
+    choices = len(p.mode) > len(z.child) and len(z.child) <= POLISHED
     for number in range(children):
-        if z.state[2] > STALE * size and z.state[0] == size:
-            best = z.state[1]
-            z.order[0], z.chosen[0] = z.order[best], z.chosen[best]
-            z.breach[0], z.value[0], z.mark[0] = z.breach[best], z.value[best], z.mark[best]
-            z.state[0], z.state[1], z.state[2] = 1, 0, 0
+        if z.state[2] > STALE * len(z.value) and z.state[0] == len(z.value):
+            _begin_anew(z)
         if number > 0 or not given:
-            if z.state[0] < size:
-                sample(p, z)
-            else:
-                cross(z, _draw(z), _draw(z))
-                shifts = 0
-                while np.random.random() < 0.66:
-                    shifts += 1
-                changes = 0
-                while choices and np.random.random() < 0.75:
-                    changes += 1
-                mutate(p, z, shifts, changes)
-            if len(p.stock) > 0:
-                repair_stock(p, z, ground.spare)
+            _make(p, z, ground.spare)
         z.state[3] += 1
-        last = place_in_project(p, z.child, z.fixed, release, True, ground)
-        last = justify(p, last, z, release, earliest, ground)
-        missed, mark = breach(p, ground), 0.0
-        for t in range(n):
-            mark += ground.start[t] * (1.0 + 0.37 * t) + ground.chosen[t]
-        _take(z, size, ground.chosen, missed, worth(p, problem, goal, ground, z), mark)
+        last = place_in_project(p, z.child, z.fixed, z.release, True, ground)
+        last = justify(p, last, z, ground)
+        missed, found = breach(p, ground), worth(p, problem, goal, ground, z)
+        if choices and missed == 0.0 and found <= _limit(z):
+            justify(p, polish(p, problem, goal, z, ground), z, ground)
+            missed, found = breach(p, ground), worth(p, problem, goal, ground, z)
+        _take(z, len(z.value), ground.chosen, missed, found, _mark(ground))
         best = z.state[1]
         if z.breach[best] == 0.0 and z.value[best] <= target:
             break

@@ -35,7 +35,9 @@ class Population(NamedTuple):
         state: (4,) how many individuals there are, the best one, children since the last that was
             taken in, and children in all.
         child, fixed: (n,) order and alternatives of the child. place, ready: (n,) to compute with.
-        rank: (n,) urgency, for sampled orders.
+        rank: (n,) urgency, for sampled orders. release, earliest: (n,) seconds before which no
+            task starts, and the same for time that runs backwards. slack: (n,) seconds by which a
+            task of the child can be shifted.
     """
 
     order: Ints
@@ -49,9 +51,12 @@ class Population(NamedTuple):
     place: Ints
     ready: Ints
     rank: Floats
+    release: Floats
+    earliest: Floats
+    slack: Floats
 
 
-def empty_population(size: int, rank: Floats) -> Population:
+def empty_population(size: int, rank: Floats, release: Floats) -> Population:
     """No individuals yet; room for `size`."""
     n = len(rank)
     order, chosen = np.zeros((2, size, n), dtype=np.int64)
@@ -59,7 +64,20 @@ def empty_population(size: int, rank: Floats) -> Population:
     breach, value, mark = np.zeros((3, size))
     state = np.array([0, -1, 0, 0], dtype=np.int64)
     return Population(
-        order, chosen, breach, value, mark, state, child, fixed, place, ready, rank.copy()
+        order=order,
+        chosen=chosen,
+        breach=breach,
+        value=value,
+        mark=mark,
+        state=state,
+        child=child,
+        fixed=fixed,
+        place=place,
+        ready=ready,
+        rank=rank.copy(),
+        release=release.copy(),
+        earliest=np.zeros(n),
+        slack=np.zeros(n),
     )
 
 

@@ -22,7 +22,8 @@ from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_project import urgency
-from orchestrator_core.plan.search.general_walk import BEST, NEXT, Stock, Tools, Walk, walk
+from orchestrator_core.plan.search.general_solution import BEST, NEXT, Stock, Tools, Walk
+from orchestrator_core.plan.search.general_walk import walk
 
 LOOK_BACK = 50
 """How many steps the walk looks back at first."""

@@ -19,8 +19,8 @@ from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_evolve import evolve
 from orchestrator_core.plan.search.general_population import empty_population
 
-POPULATION = 40
-"""Individuals."""
+POPULATION, WITH_CHOICES = 40, 100
+"""Individuals where each task has one alternative only, and where some have more."""
 
 
 class ProjectEngine:
@@ -36,7 +36,9 @@ class ProjectEngine:
         self.value, self.steps = np.inf, 0
         rank = urgency(self.problem)
         self._ground = empty_ground(self.project)
-        self._z = empty_population(POPULATION, rank)
+        choices = len(self.project.mode) > len(rank)
+        size = WITH_CHOICES if choices else POPULATION
+        self._z = empty_population(size, rank, self.problem.release)
         self._z.child[:], self._z.fixed[:] = ready_order(self.problem, rank), -1
         self._given = True
 

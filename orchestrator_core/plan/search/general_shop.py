@@ -14,10 +14,15 @@ from orchestrator_core.plan.engine.serial import place_in_project
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_project import ProjectEngine
-from orchestrator_core.plan.search.general_tabu import Shop, tabu
+from orchestrator_core.plan.search.general_tabu import tabu
+from orchestrator_core.plan.search.shop_elite import empty_elite
+from orchestrator_core.plan.search.shop_state import Shop
 
 MOST_TASKS = 1_500
 """Beyond, the table of what is banned would be too large."""
+
+ELITE = 8
+"""Schedules between which the tabu search goes on once it finds nothing better."""
 
 BEGIN = 60
 """Schedules of the genetic algorithm with which the tabu search begins."""
@@ -32,8 +37,7 @@ class ShopEngine(ProjectEngine):
         super().__init__(instance, objective, seed)
         machine = _machines(self.project)
         self._shop = _empty_shop(self.project, machine)
-        each = len(machine) / max(1, len(np.unique(machine)))
-        self._tenure = 8 + int(each / 2)
+        self._elite = empty_elite(len(machine), ELITE)
 
     def take(self, schedule: Schedule) -> None:
         super().take(schedule)
@@ -48,7 +52,7 @@ class ShopEngine(ProjectEngine):
                 self._sequence(self._z.order[self._z.state[1]])
             return
         seed = (self.seed * 1_000_003 + self.steps) % 2**32
-        self.steps += tabu(self.project, self._shop, seed, steps, self._tenure, target)
+        self.steps += tabu(self.project, self._shop, self._elite, seed, steps, target)
         self.value = min(self.value, float(self._shop.best[0]))
 
     def schedule(self) -> Schedule:
@@ -68,6 +72,7 @@ class ShopEngine(ProjectEngine):
         """Let the tabu search go on from the sequences of this order."""
         s = self._shop
         s.before[:], s.after[:], s.banned[:] = -1, -1, 0
+        self._elite.value[-1] = np.inf
         last: dict[int, int] = {}
         for t in order.tolist():
             m = int(s.machine[t])
@@ -126,6 +131,6 @@ def _empty_shop(project: Project, machine: Ints) -> Shop:
         row=row,
         reach=np.zeros((2, n)),
         banned=np.zeros((n, n), dtype=np.int64),
-        state=np.zeros(2, dtype=np.int64),
+        state=np.zeros(1, dtype=np.int64),
         best=np.full(1, np.inf),
     )

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.engine.compiled import compiled, inner
+from orchestrator_core.plan.engine.compiled import compiled, inner, lent
 from orchestrator_core.plan.engine.expand import Problem
-from orchestrator_core.plan.search.lane_decode import decode_from, find_critical, find_latest, keep
+from orchestrator_core.plan.search.lane_critical import find_critical, find_latest
+from orchestrator_core.plan.search.lane_decode import decode_from, keep
 from orchestrator_core.plan.search.lane_moves import KINDS, first_change, move, take_back
 from orchestrator_core.plan.search.lane_walk import Walk
 
@@ -127,6 +128,7 @@ def anneal(
         target: stop at this value.
     """
     np.random.seed(seed)
+    p = lent(p)
     n = len(s.order)
     share = np.empty(KINDS)
     placed = 0

@@ -10,78 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator_core.plan.engine.compiled import inner
+from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.plan.engine.compiled import inlined, inner, lent
 from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.search.lane_put import put, take
 from orchestrator_core.plan.search.lane_walk import Lanes, Placed, Walk
-
-NOTHING, APPENDED, LEFT_A_GAP, NARROWED, SPLIT, FILLED = -1, 0, 1, 2, 3, 4
-"""What putting a task on a lane did to its gaps; the third column of `Placed.log`."""
-
-
-@inner
-def put(lanes: Lanes, placed: Placed, x: int, t: int, lane: int, gap: int) -> None:
-    """Put the placed task t on its lane, behind the last end or into a gap; note it at x."""
-    log, old = placed.log, placed.old
-    log[x, 0], log[x, 1], log[x, 4] = lane, gap, t
-    if lane < 0:
-        return
-    start, end = placed.start[t], placed.end[t]
-    count = lanes.gaps[lane]
-    since, until, before = lanes.since[lane], lanes.until[lane], lanes.before[lane]
-    room = len(since)
-    if gap < 0:
-        old[x, 0], log[x, 3] = lanes.last[lane], lanes.last_task[lane]
-        log[x, 2] = APPENDED
-        if start > lanes.last[lane] and count < room:
-            since[count], until[count] = lanes.last[lane], start
-            before[count] = lanes.last_task[lane]
-            lanes.gaps[lane] = count + 1
-            log[x, 2] = LEFT_A_GAP
-        lanes.last[lane], lanes.last_task[lane] = end, t
-        return
-    old[x, 0], old[x, 1], log[x, 3] = since[gap], until[gap], before[gap]
-    if start > since[gap] and (end >= until[gap] or count == room):
-        until[gap] = start
-        log[x, 2] = NARROWED
-    elif start > since[gap]:
-        for i in range(count, gap + 1, -1):
-            since[i], until[i], before[i] = since[i - 1], until[i - 1], before[i - 1]
-        since[gap + 1], until[gap + 1], before[gap + 1] = end, until[gap], t
-        until[gap] = start
-        lanes.gaps[lane] = count + 1
-        log[x, 2] = SPLIT
-    elif end < until[gap]:
-        since[gap], before[gap] = end, t
-        log[x, 2] = NARROWED
-    else:
-        for i in range(gap, count - 1):
-            since[i], until[i], before[i] = since[i + 1], until[i + 1], before[i + 1]
-        lanes.gaps[lane] = count - 1
-        log[x, 2] = FILLED
-
-
-@inner
-def take(lanes: Lanes, placed: Placed, x: int) -> None:
-    """Take the task at position x, the last that was put, off its lane again."""
-    lane, gap, what, task = placed.log[x, 0], placed.log[x, 1], placed.log[x, 2], placed.log[x, 3]
-    if lane < 0:
-        return
-    if gap < 0:
-        lanes.last[lane], lanes.last_task[lane] = placed.old[x, 0], task
-        if what == LEFT_A_GAP:
-            lanes.gaps[lane] -= 1
-        return
-    since, until, before = lanes.since[lane], lanes.until[lane], lanes.before[lane]
-    count = lanes.gaps[lane]
-    if what == SPLIT:
-        for i in range(gap + 1, count - 1):
-            since[i], until[i], before[i] = since[i + 1], until[i + 1], before[i + 1]
-        lanes.gaps[lane] = count - 1
-    elif what == FILLED:
-        for i in range(count, gap, -1):
-            since[i], until[i], before[i] = since[i - 1], until[i - 1], before[i - 1]
-        lanes.gaps[lane] = count + 1
-    since[gap], until[gap], before[gap] = placed.old[x, 0], placed.old[x, 1], task
 
 
 @inner
@@ -102,6 +35,106 @@ def turn_back(s: Walk, first: int) -> None:
     s.filled[0] = s.filled[1] = first
 
 
+@inlined
+def _arrivals(p: Problem, t: int, low: int, high: int, trial: Placed, ready: Floats) -> None:
+    """Write when task t could begin on the workers from `low` up to, not including, `high`."""
+    for b in range(low, high):
+        ready[b] = p.release[t]
+    for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
+        producer, nbytes = p.in_task[k], p.in_bytes[k]
+        source, done = trial.worker[producer], trial.end[producer]
+        for b in range(low, high):
+            there = done + p.latency[source, b] + nbytes * p.per_byte[source, b]
+            if there > ready[b]:
+                ready[b] = there
+
+
+@inlined
+def _gap_of(lanes: Lanes, y: int, earliest: float, seconds: float) -> int:
+    """The first gap of lane y that holds so many seconds from `earliest` on, or -1."""
+    count = lanes.gaps[y]
+    if count == 0 or lanes.until[y, count - 1] <= earliest:
+        return -1
+    i, j = 0, count - 1
+    while i < j:
+        middle = (i + j) // 2
+        if lanes.until[y, middle] > earliest:
+            j = middle
+        else:
+            i = middle + 1
+    while i < count and max(earliest, lanes.since[y, i]) + seconds > lanes.until[y, i]:
+        i += 1
+    return i if i < count else -1
+
+
+@inlined
+def _lane_of(lanes: Lanes, b: int, earliest: float, seconds: float) -> tuple[float, int, int]:
+    """(start, lane, gap or -1) of worker b where the task starts first; among equal starts, the
+    lane that was idle for the shortest time."""
+    begin, lane, gap, idle = np.inf, -1, -1, np.inf
+    for y in range(lanes.ptr[b], lanes.ptr[b + 1]):
+        hole, border = -1, lanes.last[y]
+        if border > earliest:
+            hole = _gap_of(lanes, y, earliest, seconds)
+            if hole >= 0:
+                border = lanes.since[y, hole]
+        at = max(earliest, border)
+        if at < begin or (at == begin and at - border < idle):
+            begin, lane, gap, idle = at, y, hole, at - border
+    return begin, lane, gap
+
+
+@inlined
+def _soonest(
+    p: Problem,
+    lanes: Lanes,
+    t: int,
+    low: int,
+    high: int,
+    only_mode: int,
+    look: float,
+    tail: Floats,
+    ready: Floats,
+) -> tuple[float, float, int, int, int, int]:
+    """(start, seconds, worker, mode, lane, gap) where task t ends first; lane -1 for no time."""
+    best, best_start, best_seconds = np.inf, 0.0, 0.0
+    best_worker, best_mode, best_lane, best_gap = -1, -1, -1, -1
+    for b in range(low, high):
+        earliest, after = ready[b], look * tail[t, b]
+        for m in range(p.mode_begin[t], p.mode_end[t]):
+            seconds = p.seconds[m, b]
+            if only_mode >= 0 and only_mode != m:
+                continue
+            if not earliest + seconds + after < best:
+                continue
+            begin, lane, gap = earliest, -1, -1
+            if seconds != 0.0:
+                begin, lane, gap = _lane_of(lanes, b, earliest, seconds)
+            if begin + seconds + after < best:
+                best, best_start, best_seconds = begin + seconds + after, begin, seconds
+                best_worker, best_mode, best_lane, best_gap = b, m, lane, gap
+    return best_start, best_seconds, best_worker, best_mode, best_lane, best_gap
+
+
+@inlined
+def _held_up_by(lanes: Lanes, lane: int, gap: int, start: float) -> int:
+    """The task on the lane whose end is this start, or -1."""
+    if lane >= 0 and gap < 0 and start == lanes.last[lane]:
+        return int(lanes.last_task[lane])
+    if gap >= 0 and start == lanes.since[lane, gap]:
+        return int(lanes.before[lane, gap])
+    return -1
+
+
+@inlined
+def _lateness(late: float, due: Floats, rate: Floats, t: int, end: float) -> float:
+    """`late`, and what the end of task t costs by its soft and its hard date."""
+    for i in range(2):
+        if end > due[t, i]:
+            late += rate[t, i] * (end - due[t, i]) + i * rate[t, 2]
+    return late
+
+
 @inner
 def decode_from(p: Problem, s: Walk, first: int, limit: float, look: float) -> float:
     """The value of the trial, whose tasks before `first` are those of the current order; infinity
@@ -111,84 +144,29 @@ def decode_from(p: Problem, s: Walk, first: int, limit: float, look: float) -> f
         look: what a second that must follow counts when workers are compared, in [0, 1].
     """
     turn_back(s, first)
-    lanes, trial = s.lanes, s.trial
-    end, worker, ready = trial.end, trial.worker, s.ready
-    since, until, last = lanes.since, lanes.until, lanes.last
-    w, n = len(ready), len(s.order)
-    makespan_weight = s.makespan_weight[0]
+    p, lanes, trial = lent(p), lent(s.lanes), lent(s.trial)
+    n, weight = len(s.order), s.makespan_weight[0]
     for x in range(first, n):
         t = s.order[x]
-        only, only_mode = s.place[t], s.pinned[t]
-        low, high = 0, w
-        if only >= 0:
-            low, high = only, only + 1
-        for b in range(low, high):
-            ready[b] = p.release[t]
-        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
-            producer, nbytes = p.in_task[k], p.in_bytes[k]
-            source, done = worker[producer], end[producer]
-            for b in range(low, high):
-                there = done + p.latency[source, b] + nbytes * p.per_byte[source, b]
-                if there > ready[b]:
-                    ready[b] = there
-        best, best_start, best_seconds = np.inf, 0.0, 0.0
-        best_worker, best_mode, best_lane, best_gap = -1, -1, -1, -1
-        for b in range(low, high):
-            earliest, after = ready[b], look * s.tail[t, b]
-            for m in range(p.mode_begin[t], p.mode_end[t]):
-                seconds = p.seconds[m, b]
-                if only_mode >= 0 and only_mode != m:
-                    continue
-                if not earliest + seconds + after < best:
-                    continue
-                begin, lane, gap, idle = np.inf, -1, -1, np.inf
-                if seconds == 0.0:
-                    begin = earliest
-                else:
-                    for y in range(lanes.ptr[b], lanes.ptr[b + 1]):
-                        at, hole, border = max(earliest, last[y]), -1, last[y]
-                        count = lanes.gaps[y]
-                        if border > earliest and count > 0 and until[y, count - 1] > earliest:
-                            i, j = 0, count - 1
-                            while i < j:
-                                middle = (i + j) // 2
-                                if until[y, middle] > earliest:
-                                    j = middle
-                                else:
-                                    i = middle + 1
-                            while i < count and max(earliest, since[y, i]) + seconds > until[y, i]:
-                                i += 1
-                            if i < count:
-                                hole, border = i, since[y, i]
-                                at = max(earliest, border)
-                        # Among equal starts, the lane that was idle for the shortest time.
-                        if at < begin or (at == begin and at - border < idle):
-                            begin, lane, gap, idle = at, y, hole, at - border
-                if begin + seconds + after < best:
-                    best, best_start, best_seconds = begin + seconds + after, begin, seconds
-                    best_worker, best_mode, best_lane, best_gap = b, m, lane, gap
-        ending = best_start + best_seconds
-        trial.start[t], end[t] = best_start, ending
-        worker[t], trial.mode[t] = best_worker, best_mode
-        cause = -1
-        if best_lane >= 0 and best_gap < 0 and best_start == last[best_lane]:
-            cause = lanes.last_task[best_lane]
-        elif best_gap >= 0 and best_start == since[best_lane, best_gap]:
-            cause = lanes.before[best_lane, best_gap]
-        trial.cause[t] = cause
-        put(lanes, trial, x, t, best_lane, best_gap)
-        late = trial.late[x]
-        for i in range(2):
-            if ending > s.due[t, i]:
-                late += s.rate[t, i] * (ending - s.due[t, i]) + i * s.rate[t, 2]
-        trial.late[x + 1] = late
-        trial.peak[x + 1] = max(trial.peak[x], ending)
-        trial.reach[x + 1] = max(trial.reach[x], ending + s.tail[t, best_worker])
-        if makespan_weight * trial.reach[x + 1] + late > limit:
+        low, high = 0, len(s.ready)
+        if s.place[t] >= 0:
+            low, high = s.place[t], s.place[t] + 1
+        _arrivals(p, t, low, high, trial, s.ready)
+        start, seconds, b, m, lane, gap = _soonest(
+            p, lanes, t, low, high, s.pinned[t], look, s.tail, s.ready
+        )
+        end = start + seconds
+        trial.start[t], trial.end[t], trial.worker[t], trial.mode[t] = start, end, b, m
+        trial.cause[t] = _held_up_by(lanes, lane, gap, start)
+        put(lanes, trial, x, t, lane, gap)
+        trial.late[x + 1] = _lateness(trial.late[x], s.due, s.rate, t, end)
+        trial.peak[x + 1] = max(trial.peak[x], end)
+        trial.reach[x + 1] = max(trial.reach[x], end + s.tail[t, b])
+        if weight * trial.reach[x + 1] + trial.late[x + 1] > limit:
             s.filled[0] = x + 1
             return np.inf
     s.filled[0] = n
-    return float(makespan_weight * trial.peak[n] + trial.late[n])
+    return float(weight * trial.peak[n] + trial.late[n])
 
 
 @inner
@@ -205,62 +183,3 @@ def keep(s: Walk, first: int) -> None:
         now.peak[x + 1], now.late[x + 1] = trial.peak[x + 1], trial.late[x + 1]
         now.reach[x + 1] = trial.reach[x + 1]
     s.filled[1] = n
-
-
-@inner
-def find_critical(p: Problem, s: Walk) -> None:
-    """Write the tasks of the current solution that hold up its value, the last placed first."""
-    now, flag = s.now, s.flag
-    n = len(flag)
-    s.counts[2] += 1
-    stamp, count = s.counts[2], 0
-    slack = 1e-9 * (1.0 + now.peak[n])
-    for x in range(n - 1, -1, -1):
-        t = s.now_order[x]
-        if s.makespan_weight[0] > 0.0 and now.end[t] >= now.peak[n] - slack:
-            flag[t] = stamp
-        for i in range(2):
-            if s.rate[t, i] > 0.0 and now.end[t] > s.due[t, i] + slack:
-                flag[t] = stamp
-        if flag[t] != stamp:
-            continue
-        s.critical[count] = t
-        count += 1
-        if now.cause[t] >= 0:
-            flag[now.cause[t]] = stamp
-        b, needed = now.worker[t], now.start[t] - slack
-        for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
-            q = p.in_task[k]
-            a = now.worker[q]
-            if now.end[q] + p.latency[a, b] + p.in_bytes[k] * p.per_byte[a, b] >= needed:
-                flag[q] = stamp
-    s.counts[0] = count
-
-
-@inner
-def find_latest(p: Problem, s: Walk) -> None:
-    """Set `latest`: the current solution moved to the right, each lane in its order."""
-    now, latest = s.now, s.latest
-    n = len(latest)
-    slack = 1e-9 * (1.0 + now.peak[n])
-    lane = s.hold
-    for x in range(n):
-        lane[s.now_order[x]] = now.log[x, 0]
-    free = np.full(len(s.lanes.last), now.peak[n])
-    # Ties stay in the order of the turns, so that producers come before consumers.
-    by_start = np.argsort(now.start[s.now_order], kind="mergesort")
-    for x in range(n - 1, -1, -1):
-        t = s.now_order[by_start[x]]
-        a, until = now.worker[t], now.peak[n]
-        if lane[t] >= 0:
-            until = free[lane[t]]
-        for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
-            c = p.out_task[k]
-            b = now.worker[c]
-            begin = latest[c] - (now.end[c] - now.start[c])
-            until = min(until, begin - p.latency[a, b] - p.out_bytes[k] * p.per_byte[a, b])
-        latest[t] = until
-        if lane[t] >= 0:
-            free[lane[t]] = until - (now.end[t] - now.start[t])
-    for t in range(n):
-        latest[t] = max(latest[t], now.end[t]) + slack

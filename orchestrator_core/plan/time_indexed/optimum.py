@@ -9,7 +9,7 @@ from ortools.sat.python import cp_model
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
-from orchestrator_core.plan.cpsat.expand import serial_seconds
+from orchestrator_core.plan.cpsat.lengths import serial_seconds
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.time_indexed.criteria import criterion_of

@@ -10,7 +10,8 @@ from ortools.sat.python import cp_model
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
-from orchestrator_core.plan.cpsat.expand import inputs_of, piece_seconds
+from orchestrator_core.plan.cpsat.expand import inputs_of
+from orchestrator_core.plan.cpsat.lengths import piece_seconds
 from orchestrator_core.plan.time_indexed.parts import Job, Steps, Way
 
 MOST_VARIABLES = 200_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +40,22 @@ def layered(tasks: int, workers: int = 8, ccr: float = 1.0, seed: int = 1) -> In
 
     About sqrt(n) layers, 1 to 4 producers each from the two layers before.
     """
+    return random("layered", tasks, workers, ccr, seed)
+
+
+def random(
+    shape: str, tasks: int, workers: int, ccr: float, seed: int, same_ratio: bool = False
+) -> Instance:
+    """A random graph of one of the `SHAPES`, with durations, links and bytes of wide spread.
+
+    Args:
+        same_ratio: workers are related, so that one is faster than another by the same factor for
+            all tasks; otherwise the factor depends on the kind of the task.
+    """
     rng = np.random.default_rng(seed)
-    pairs = _layers(tasks, rng)
+    pairs = SHAPES[shape](tasks, rng)
     base = rng.gamma(2, 50, tasks) + 5
-    kinds = max(4, tasks // 10)
+    kinds = 1 if same_ratio else max(4, tasks // 10)
     kind = rng.integers(0, kinds, tasks)
     speed = rng.uniform(0.5, 1.5, (kinds, workers))
     seconds = np.maximum(1, np.rint(base[:, None] * speed[kind]))
@@ -55,7 +68,10 @@ def layered(tasks: int, workers: int = 8, ccr: float = 1.0, seed: int = 1) -> In
     return Instance.from_arrays(seconds, edges, latency=1.0, seconds_per_byte=per_byte)
 
 
-def _layers(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+Pairs = list[tuple[int, int]]
+
+
+def _layers(n: int, rng: np.random.Generator) -> Pairs:
     depth = max(2, round(np.sqrt(n) * rng.uniform(0.8, 1.4)))
     layer = np.sort(rng.integers(0, depth, n))
     members = [np.flatnonzero(layer == k) for k in range(depth)]
@@ -67,6 +83,36 @@ def _layers(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
             size = min(len(pool), int(rng.integers(1, 5)))
             pairs |= {(int(a), int(consumer)) for a in rng.choice(pool, size, replace=False)}
     return sorted(pairs)
+
+
+def _forks(n: int, rng: np.random.Generator) -> Pairs:
+    """Forks of 3 to 8 that are joined again, one after the other."""
+    pairs: Pairs = []
+    hub = 0
+    while hub + 1 < n:
+        join = min(n - 1, hub + 1 + int(rng.integers(3, 9)))
+        inner = range(hub + 1, join)
+        pairs += [(hub, t) for t in inner] + [(t, join) for t in inner] or [(hub, join)]
+        hub = join
+    return pairs
+
+
+def _erdos(n: int, rng: np.random.Generator) -> Pairs:
+    """Each pair is an edge with the same probability, three for each task on average."""
+    return [(a, b) for a in range(n) for b in range(a + 1, n) if rng.random() < 6 / (n - 1)]
+
+
+def _in_tree(n: int, rng: np.random.Generator) -> Pairs:
+    """Each task but the last has one consumer, among the six that come next."""
+    return [(t, t + 1 + int(rng.integers(0, min(6, n - 1 - t)))) for t in range(n - 1)]
+
+
+SHAPES: dict[str, Callable[[int, np.random.Generator], Pairs]] = {
+    "layered": _layers,
+    "fork-join": _forks,
+    "erdos": _erdos,
+    "in-tree": _in_tree,
+}
 
 
 def identical(path: Path, processors: int) -> Instance:

@@ -11,7 +11,14 @@ from pathlib import Path
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.formats import read_workflow
 from tests.benchmarks.plan.case import Case, CaseSet
-from tests.benchmarks.plan.instances import as_recorded, identical, layered, related
+from tests.benchmarks.plan.instances import (
+    SHAPES,
+    as_recorded,
+    identical,
+    layered,
+    random,
+    related,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 TRACES = ROOT / "examples" / "data"
@@ -128,14 +135,22 @@ def _layered() -> tuple[Case, ...]:
 
 
 def _small(data: Path | None) -> tuple[Case, ...]:
-    random = tuple(
-        Case(f"layered-{n}x{w} ccr={ccr:g} seed={seed}", partial(layered, n, w, ccr, seed), n)
-        for n, w in ((12, 3), (20, 4), (30, 8), (50, 4), (50, 8))
+    """Random graphs of each shape, on unrelated workers and on related ones, and recorded ones."""
+    random_ones = tuple(
+        Case(
+            f"{shape}-{n}x{w} ccr={ccr:g} {'related' if related_ones else 'unrelated'}",
+            partial(random, shape, n, w, ccr, 100 * n + w, related_ones),
+            n,
+            group=shape,
+        )
+        for shape in SHAPES
+        for n, w in ((20, 4), (30, 8), (40, 3), (50, 4), (50, 8))
         for ccr in (0.1, 1.0)
-        for seed in (1, 2)
+        for related_ones in (False, True)
     )
-    real = _workflows(data, PLATFORM_SEEDS[:1], largest=50)
-    return random + tuple(case for case in real if "ccr=5" not in case.name)
+    real = _workflows(data, PLATFORM_SEEDS, largest=50)
+    recorded = (replace(case, group="recorded") for case in real if "ccr=5" not in case.name)
+    return random_ones + tuple(recorded)
 
 
 def _nothing() -> Instance:

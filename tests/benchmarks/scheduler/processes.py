@@ -46,7 +46,9 @@ def register(client: Any, mode: str, store: Path, plan_wait: float | None) -> No
     from orchestrator_core.execute.dask import OrchestratorPlugin
     from orchestrator_core.execute.dask.client import wait_ready
 
-    planned = {"advisor": TrivialAdvisor(), "max_tasks": 10**9} if mode == "director" else {}
+    planned: dict[str, Any] = {}
+    if mode == "director":
+        planned = {"advisor": TrivialAdvisor(), "max_tasks": 10**9}
     client.register_plugin(
         OrchestratorPlugin(str(store), mode=mode, plan_wait=plan_wait, **planned)
     )

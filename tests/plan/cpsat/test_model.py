@@ -13,9 +13,10 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.cpsat.canonical import canonical
-from orchestrator_core.plan.cpsat.expand import expand, serial_seconds
+from orchestrator_core.plan.cpsat.expand import expand
 from orchestrator_core.plan.cpsat.hint import hint
 from orchestrator_core.plan.cpsat.left_shift import left_shift
+from orchestrator_core.plan.cpsat.lengths import serial_seconds
 from orchestrator_core.plan.cpsat.model import build_model
 from orchestrator_core.plan.cpsat.solve import solve
 from orchestrator_core.plan.cpsat.symmetry import unit_groups, worker_classes

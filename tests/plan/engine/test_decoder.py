@@ -51,6 +51,15 @@ def test_a_short_task_is_inserted_into_a_gap(general: bool) -> None:
 
 
 @pytest.mark.parametrize("general", [False, True])
+def test_a_lane_may_have_many_gaps(general: bool) -> None:
+    """Forty tasks of 1 s are released every 2 s; forty more fill the gaps between them."""
+    tasks = [Task(f"t{i}", seconds=1, release=2 * i) for i in range(40)]
+    tasks += [Task(f"f{i}", seconds=1) for i in range(40)]
+    instance = price(tasks, [], [Worker("w0")], Link())
+    assert decoded(instance, list(range(80)), general=general).makespan == 80.0
+
+
+@pytest.mark.parametrize("general", [False, True])
 def test_ties_go_to_the_first_worker(general: bool) -> None:
     instance = Instance.from_arrays(np.ones((3, 3)), [])
     assert decoded(instance, [0, 1, 2], general=general).worker.tolist() == [0, 1, 2]

@@ -8,7 +8,8 @@ from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.graph import Cluster, Edge, Task, TaskGraph, Worker
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.cpsat.expand import expand, serial_seconds
+from orchestrator_core.plan.cpsat.expand import expand
+from orchestrator_core.plan.cpsat.lengths import serial_seconds
 from orchestrator_core.plan.cpsat.model import build_model
 from orchestrator_core.plan.cpsat.objective import minimise
 from orchestrator_core.plan.cpsat.objective_planner import ObjectiveCpSat

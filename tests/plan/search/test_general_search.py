@@ -145,6 +145,27 @@ def test_two_kinds_of_stock_are_kept_at_once() -> None:
     assert found.makespan == 12.0
 
 
+def test_the_stock_goes_to_where_time_is_short() -> None:
+    """Two chains of ten; a task takes 1 s for a credit, else 4 s in the first chain and 2 s in the
+    second; ten credits. If the first chain has k of them, they take 40 - 3k and 10 + k s: 18 s for
+    k = 8, and more for any other k."""
+    tasks = [
+        Task(
+            f"{chain}{i}",
+            modes=(Mode("a", seconds=1, consumes={"credit": 1}), Mode("b", seconds=slow)),
+        )
+        for chain, slow in (("s", 4), ("t", 2))
+        for i in range(10)
+    ]
+    edges = [Edge(f"{chain}{i}", f"{chain}{i + 1}") for chain in "st" for i in range(9)]
+    cluster = Cluster([Worker("w0", threads=2)], stock={"credit": 10})
+    instance = Instance.price(TaskGraph.from_tasks(tasks, edges), cluster)
+    found = ask(SEARCH, Brief(instance, Budget(iterations=300))).schedule
+    assert found is not None
+    check_schedule(instance, found)
+    assert found.makespan == 18.0
+
+
 def test_it_keeps_a_deadline_that_lists_by_length_miss() -> None:
     """The long path looks urgent, but the short task must go first: 1 + 9 s."""
     tasks = [

@@ -49,6 +49,16 @@ class Scene:
         return np.asarray((self.line.start[:n] + self.line.end[:n]) / 2)
 
     @cached_property
+    def traders(self) -> Mask:
+        """(n,) tasks that may take more of the stock, or less, than they do."""
+        graph, problem = self.line.instance.graph, self.line.problem
+        takes = np.array([sum(demand.consumes.values()) for demand in graph.demands])
+        by_mode = takes[graph.demand_of]
+        least = np.minimum.reduceat(by_mode, graph.mode_ptr[:-1])[problem.task]
+        most = np.maximum.reduceat(by_mode, graph.mode_ptr[:-1])[problem.task]
+        return np.asarray(most > least)
+
+    @cached_property
     def neighbours(self) -> tuple[Ints, Ints]:
         """(pointers, tasks): those joined to a task by an arc, in either direction."""
         n = self.line.n_tasks
@@ -127,6 +137,13 @@ def resource_peak(scene: Scene, task: int, size: int, rng: np.random.Generator) 
     return nearest(scene, float(scene.middle[task]), size, users[: scene.line.n_tasks])
 
 
+def stock_trade(scene: Scene, task: int, size: int, rng: np.random.Generator) -> Ints:
+    """Tasks around a moment, and others at any time that could leave them more of the stock."""
+    near = nearest(scene, float(scene.middle[task]), max(2, size // 2))
+    others = np.setdiff1d(np.flatnonzero(scene.traders), near)
+    return np.union1d(near, rng.permutation(others)[: size - len(near)])
+
+
 def connected(scene: Scene, task: int, size: int, rng: np.random.Generator) -> Ints:
     """A random connected part of the graph, grown from the critical task, near in time."""
     pointers, tasks = scene.neighbours
@@ -151,6 +168,7 @@ KINDS: dict[str, Kind] = {
     "pair": worker_pair,
     "kind": worker_kind,
     "resource": resource_peak,
+    "stock": stock_trade,
     "graph": connected,
 }
 """By name."""

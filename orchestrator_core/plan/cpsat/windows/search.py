@@ -169,4 +169,6 @@ def _useful(kinds: tuple[str, ...], instance: Instance) -> tuple[str, ...]:
         useless |= {"kind"}
     if not any(demand.resources for demand in instance.graph.demands):
         useless |= {"resource"}
+    if not any(demand.consumes for demand in instance.graph.demands):
+        useless |= {"stock"}
     return tuple(kind for kind in kinds if kind not in useless) or kinds[:1]

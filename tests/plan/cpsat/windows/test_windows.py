@@ -7,6 +7,7 @@ import pytest
 
 from orchestrator_core import plan
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph import Cluster, Edge, Mode, Task, TaskGraph, Worker
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.cpsat.windows.kinds import KINDS
@@ -59,6 +60,23 @@ def test_each_kind_of_window_keeps_schedules_valid(kind: str) -> None:
     flags = dict.fromkeys(FLAGS, True)
     instance = random_instance(rng, 10, 3, **flags)
     improved(instance, serial_schedule(instance), kinds=(kind,))
+
+
+def test_a_window_trades_stock_between_tasks_far_apart_in_time() -> None:
+    """A chain of thirty tasks; a task takes 1 s for a credit, else 2 s, but the last one 20 s.
+    There is one credit, and the first task has it: given to the last one, 77 s become 59 s."""
+    spends = Mode("a", seconds=1, consumes={"credit": 1})
+    tasks = [Task(f"t{i}", modes=(spends, Mode("b", seconds=2))) for i in range(29)]
+    tasks.append(Task("t29", modes=(spends, Mode("b", seconds=20))))
+    edges = [Edge(f"t{i}", f"t{i + 1}") for i in range(29)]
+    cluster = Cluster([Worker("w0")], stock={"credit": 1})
+    instance = Instance.price(TaskGraph.from_tasks(tasks, edges), cluster)
+    ends = [1.0 + 2.0 * i for i in range(29)] + [77.0]
+    begins = [0.0, *ends[:-1]]
+    rows = zip(range(30), begins, ends, strict=True)
+    start = Schedule([Assignment(f"t{i}", "w0", a, b, mode=int(i > 0)) for i, a, b in rows])
+    check_schedule(instance, start)
+    assert improved(instance, start, 400, kinds=("stock",)).makespan == 59.0
 
 
 def test_the_same_iterations_give_the_same_schedule() -> None:

@@ -1,0 +1,87 @@
+"""The graph of a target, priced: a file with the seconds that it states, a flow with what its runs
+taught."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orchestrator_core.cli.machines import EQUAL_WORKERS, Machines
+from orchestrator_core.cli.question import Question
+from orchestrator_core.cli.target import FileTarget, FlowTarget
+from orchestrator_core.cli.workers import equal_workers
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidInput
+from orchestrator_core.execute.paced import parts
+from orchestrator_core.graph.cluster import Cluster
+
+if TYPE_CHECKING:
+    from orchestrator_core.execute.record import RunRecord
+    from orchestrator_core.orchestrate import Orchestrator
+    from orchestrator_core.store.base import Store
+
+
+def price(
+    target: FileTarget | FlowTarget, machines: Machines, orchestrator: Orchestrator, store: Store
+) -> Question:
+    """What is to be planned, on the machines that were asked for or are known.
+
+    Raises:
+        OrchestratorError: if it is not known, or cannot be priced.
+    """
+    if isinstance(target, FlowTarget):
+        return _price_flow(target, machines, orchestrator, store)
+    return _price_file(target, machines)
+
+
+def _price_file(target: FileTarget, machines: Machines) -> Question:
+    if target.instance is not None:
+        if machines != Machines():
+            raise InvalidInput(
+                f"{target.name} is an instance: its durations hold for its own workers only; "
+                "leave --workers, --cluster, --latency and --bandwidth out"
+            )
+        return Question(target.name, target.instance, ())
+    cluster = machines.asked() or target.cluster
+    notes: tuple[str, ...] = ()
+    if cluster is None:
+        cluster = Cluster(equal_workers(EQUAL_WORKERS))
+        notes = (
+            f"the file names no machines: {EQUAL_WORKERS} equal workers are assumed; "
+            "say others with --workers",
+        )
+    return Question(target.name, Instance.price(target.graph, machines.linked(cluster)), notes)
+
+
+def _price_flow(
+    target: FlowTarget, machines: Machines, orchestrator: Orchestrator, store: Store
+) -> Question:
+    from orchestrator_core.cli.flow_object import flow_name
+
+    flow = flow_name(target)
+    run = store.latest_run(flow)
+    if run is not None and not target.parameters:
+        return _price_run(flow, run, machines, orchestrator)
+    from orchestrator_core.cli.traced import known_cluster, traced_question
+
+    asked = machines.asked()
+    cluster, notes = known_cluster(store) if asked is None else (asked, ())
+    return traced_question(target, flow, machines.linked(cluster), notes, orchestrator, store)
+
+
+def _price_run(
+    flow: str, run: RunRecord, machines: Machines, orchestrator: Orchestrator
+) -> Question:
+    """The graph of the flow's last run, with what all of them taught."""
+    from orchestrator_core.cli import words
+    from orchestrator_core.orchestrate.forecaster import PESSIMISTIC
+    from orchestrator_core.plan.dates import softened
+
+    cluster = machines.linked(machines.asked() or run.cluster)
+    instance = orchestrator.price(run.graph, cluster, known=run.cluster)
+    unhurried = softened(run.graph)
+    pessimistic = orchestrator.price(unhurried, cluster, PESSIMISTIC, known=run.cluster)
+    lead = orchestrator.lead(flow, run.graph.n_instances)
+    note = f"graph and durations as learned up to run {run.run_id[:8]}, {words.ago(run.started_at)}"
+    # The first burst is part of the lead.
+    coming = tuple(parts(run.graph.names, run.bursts)[1:])
+    return Question(flow, instance, (note,), pessimistic, lead, coming)
