@@ -53,6 +53,7 @@ __all__ = [
     "scan_counts",
     "scan_p",
     "scan_params",
+    "settings_of",
     "source_of",
     "trace",
     "trace_context",
@@ -111,6 +112,12 @@ def context_of(equation: Equation) -> Callable[[], AbstractContextManager[Any]]:
     return functools.partial(_context, equation)
 
 
+def settings_of(context: Callable[[], Any] | None) -> Any:
+    """Of what `context_of` gave: the part that a result depends on, hashable; an object that is the
+    same for equal settings."""
+    return None if context is None else context.args[0].ctx  # type: ignore[attr-defined]
+
+
 @contextlib.contextmanager
 def _context(equation: Equation) -> Iterator[None]:
     from jax._src import source_info_util  # there is no promised name in any version
@@ -157,11 +164,14 @@ def scan_params(
 
 def source_of(equation: Equation) -> str:
     """``file.py:12 (function)``, where the user wrote it; empty if nobody knows."""
+    traceback = equation.source_info.traceback
+    return "" if traceback is None else _users_line(traceback)
+
+
+@functools.lru_cache(maxsize=4096)
+def _users_line(traceback: Any) -> str:
     from jax._src import source_info_util  # there is no promised name in any version
 
-    traceback = equation.source_info.traceback
-    if traceback is None:
-        return ""
     for code, instruction in zip(*traceback.raw_frames(), strict=True):
         file = code.co_filename
         if source_info_util.is_user_filename(file) and not file.startswith(_HERE):

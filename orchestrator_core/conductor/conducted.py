@@ -12,6 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import jax
 
+from orchestrator_core.conductor.dispatch import Dispatch
 from orchestrator_core.conductor.explaining.explanation import Explanation, explanation_of
 from orchestrator_core.conductor.given import STAGES, Given
 from orchestrator_core.conductor.goal import Goal
@@ -53,6 +54,7 @@ class Conducted(Generic[P, T]):
         self._stages: dict[Any, int] = {}
         self._variants: dict[Any, int] = {}
         self._last: Traced | None = None
+        self._dispatch, self._has_learned = Dispatch(), False
         self._quick = self._dispatched()
         self._is_plain = True
         functools.update_wrapper(self, original)
@@ -63,27 +65,36 @@ class Conducted(Generic[P, T]):
         if self._is_plain:
             try:
                 return cast(T, self._quick(*args, **kwargs))
-            except (_NotPlain, TypeError):  # JAX's own word for an argument that is no array
+            except (_NotPlain, TypeError, ValueError):  # JAX's own words for what is no array
                 self._is_plain = False
         given, traced = self.traced(args, kwargs)
         self._last = traced
+        self._learn(given, traced)
         if traced.program is None:
             return self.original(*args, **kwargs)
         return cast(T, traced(given.arrays))
 
+    def _learn(self, given: Given, traced: Traced) -> None:
+        """If JAX can do calls like this one, they are left to it from now on."""
+        found = Dispatch.of(given, traced)
+        if found is not None and not self._has_learned:
+            self._dispatch, self._has_learned, self._is_plain = found, True, True
+            self._quick = self._dispatched()
+
     def _dispatched(self) -> Any:
         """What JAX calls by itself where nothing stands against it: then a call costs what one of
         ``jax.jit(f)`` does."""
+        dispatch = self._dispatch
 
         def plainly(*args: Any, **kwargs: Any) -> Any:
             given, traced = self.traced(args, kwargs)
             self._last = traced
-            if given.others or not traced.is_plain:
+            if Dispatch.of(given, traced) != dispatch:
                 raise _NotPlain
             return traced(given.arrays)
 
         plainly.__name__ = name_of(self.original).rpartition(".")[2]
-        return jax.jit(plainly)
+        return dispatch.jitted(plainly)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """A conducted method, bound."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -24,10 +24,11 @@ class Given:
 
     def __init__(self, args: Any, kwargs: Any, constants: tuple[type, ...] = ()) -> None:
         leaves, self.tree = jax.tree.flatten((args, kwargs))
-        self.is_array = [_is_array(leaf, constants) for leaf in leaves]
+        avals = [_traced_as(leaf, constants) for leaf in leaves]
+        self.is_array = [each is not None for each in avals]
         self.arrays = [leaf for leaf, is_one in zip(leaves, self.is_array, strict=True) if is_one]
         self.others = [x for x, is_one in zip(leaves, self.is_array, strict=True) if not is_one]
-        self.avals = tuple(_jax.aval_of(array) for array in self.arrays)
+        self.avals = tuple(each for each in avals if each is not None)
         self.key = self._key()
 
     def _key(self) -> Any:
@@ -38,6 +39,18 @@ class Given:
         except TypeError:
             return None
         return key
+
+    def marked(
+        self, arrays: Sequence[bool], others: bool
+    ) -> tuple[list[list[bool]], dict[str, list[bool]]]:
+        """Of the leaves of each positional and each named argument: the marks of these arrays, and
+        one mark for whatever is no array."""
+        marks = iter(arrays)
+        each = [next(marks) if is_array else others for is_array in self.is_array]
+        args, kwargs = jax.tree.unflatten(self.tree, each)
+        return [jax.tree.leaves(a) for a in args], {
+            k: jax.tree.leaves(a) for k, a in kwargs.items()
+        }
 
     def arguments(self, arrays: Iterable[Any]) -> Any:
         """Positional and named ones, with other arrays in the places of these."""
@@ -52,12 +65,11 @@ def _exactly(value: Any) -> Any:
     return repr(value) if isinstance(value, float | complex) else value
 
 
-def _is_array(leaf: Any, constants: tuple[type, ...]) -> bool:
-    """Would ``jax.jit`` trace it? Text, functions and other objects it would not."""
+def _traced_as(leaf: Any, constants: tuple[type, ...]) -> Any:
+    """What ``jax.jit`` would trace it as; None of text, functions and other objects."""
     if type(leaf) in constants:
-        return False
+        return None
     try:
-        _jax.aval_of(leaf)
+        return _jax.aval_of(leaf)
     except TypeError:
-        return False
-    return True
+        return None

@@ -31,7 +31,7 @@ class Traced:
         program: None if JAX cannot trace it. reason: why the function runs as it was; empty if it
             is conducted.
         captured: tracers of an outer trace that the function has closed over.
-        gives_away: are arguments donated?
+        donated: which of the arrays that it is given.
     """
 
     def __init__(
@@ -44,12 +44,17 @@ class Traced:
     ) -> None:
         self.program, self.reason = program, reason
         self.captured, self._returned = captured, returned
-        self.gives_away = any(donated)
+        self.donated = donated
         if program is not None:
             given_away = [k + len(captured) for k, is_one in enumerate(donated) if is_one]
             self._jit = functools.partial(jax.jit, donate_argnums=given_away)
             self._run = self._jit(functools.partial(_run, program))
             self._is_checked = program.goal.check == "none"
+
+    @property
+    def gives_away(self) -> bool:
+        """Are arguments donated?"""
+        return any(self.donated)
 
     @property
     def is_of_this_trace(self) -> bool:
@@ -62,7 +67,6 @@ class Traced:
         return (
             self.program is not None
             and self.program.goal.check == "none"
-            and not self.gives_away
             and not self.captured
             and self._returned is not None
             and all(self._returned.is_array)

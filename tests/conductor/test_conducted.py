@@ -175,6 +175,51 @@ def test_donated_arguments_stay_donated() -> None:
     assert made.lower(*shapes).compile().memory_analysis().alias_size_in_bytes == 16
 
 
+def test_calls_that_donate_are_soon_left_to_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    step = jax.jit(lambda s, x: (s["a"] + x, s["b"] * x), donate_argnums=0)
+    made = conduct(step)
+
+    def given() -> dict[str, jax.Array]:
+        return {"a": jnp.ones(4), "b": jnp.full(4, 3.0)}
+
+    made(given(), X)
+    made(given(), X)
+    monkeypatch.setattr(made, "traced", None)  # nothing of ours is asked any more
+    state = given()
+    first, second = made(state, X)
+    equal(first, 1 + X)
+    equal(second, 3 * X)
+    assert state["a"].is_deleted()
+    assert state["b"].is_deleted()
+    assert not X.is_deleted()
+
+
+def test_calls_with_words_are_soon_left_to_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = conduct(lambda x, how, *, sign="+": (jnp.sin if how == "sin" else jnp.cos)(x))
+    for how in ("sin", "cos", "sin"):
+        equal(made(X, how, sign="-"), getattr(jnp, how)(X))
+    monkeypatch.setattr(made, "traced", None)  # nothing of ours is asked any more
+    equal(made(X, "sin", sign="-"), jnp.sin(X))
+    equal(made(X, "cos", sign="-"), jnp.cos(X))
+
+
+def test_an_argument_that_is_now_a_word_and_now_none() -> None:
+    made = conduct(lambda x, how: x if how is None else x + len(how))
+    for how in ("ab", None, "abc", None, "ab"):
+        equal(made(X, how), X + len(how or ""))
+    equal(conduct(lambda x, how="ab": x + len(how))(X, how="abc"), X + 3)
+
+
+def test_of_an_argument_that_is_donated_in_part_the_rest_stays() -> None:
+    step = jax.jit(lambda a, b, x: (a + x, b * x), donate_argnums=0)
+    made = conduct(lambda s, x: step(s["a"], s["b"], x))
+    for _ in range(2):
+        state = {"a": jnp.ones(4), "b": jnp.ones(4)}
+        equal(made(state, X)[0], 1 + X)
+        assert state["a"].is_deleted()
+        assert not state["b"].is_deleted()
+
+
 def test_axes_of_length_zero() -> None:
     empty = jnp.zeros((0, 3))
     equal(conduct(lambda x: x.sum(0))(empty), jnp.zeros(3))

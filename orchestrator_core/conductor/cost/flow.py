@@ -15,6 +15,7 @@ from orchestrator_core.conductor.cost.fusion_facts import (
     merges_across_barriers,
 )
 from orchestrator_core.conductor.cost.operand_copies import swapped, with_copies
+from orchestrator_core.conductor.cost.simplifying import Simplifier, branch_of
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
@@ -35,6 +36,7 @@ class Flow:
         self._names: dict[Value, Atom] = {}
         self._walls: dict[Value, Node] = {}
         self._seen: dict[Hashable, Node] = {}
+        self._simplifier = Simplifier(graph)
         for node in graph.nodes:
             self._take(node)
         self._prune()
@@ -50,8 +52,28 @@ class Flow:
                 self._rename(new, old)
                 self._walls[new] = node
         else:
-            for each in with_copies(node, self._transposition):
-                self._add(each)
+            self._take_simplified(node)
+
+    def _take_simplified(self, node: Node) -> None:
+        branch = branch_of(node, self.graph.producer, self.platform)
+        same = self._simplifier.same_as(node)
+        if branch is not None:
+            self._open(node, branch)
+        elif same is not None:
+            self._rename(node.output, same)
+        else:
+            for instead in self._simplifier.instead_of(node):
+                for each in with_copies(instead, self._transposition):
+                    self._add(each)
+
+    def _open(self, node: Node, branch: Graph) -> None:
+        """Takes the nodes of a branch in the place of the choice."""
+        for value, atom in zip(branch.inputs, node.inputs[1:], strict=True):
+            self._rename(value, atom)
+        for each in branch.nodes:
+            self._take(each)
+        for new, old in zip(node.outputs, branch.outputs, strict=True):
+            self._rename(new, old)
 
     def _turns_product(self, node: Node) -> bool:
         """Does it transpose a matrix product that nobody else reads? Then XLA swaps the factors."""

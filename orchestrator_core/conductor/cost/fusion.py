@@ -33,12 +33,21 @@ class Group:
     reads: Mapping[Value, float]
 
 
-def is_loop(group: Group) -> bool:
-    """Is it a loop that writes each element where it reads it, so that it may overwrite?"""
-    return all(
-        node.name in facts.LOOPS and (node.name not in facts.VIEWS or node.name in facts.SPREADING)
-        for node in group.nodes
-    )
+def is_read_in_place(group: Group, value: Value, flow: Flow) -> bool:
+    """Is each element of a value read only where one is written, so that this may overwrite it?"""
+    order: dict[Value, tuple[int, ...]] = {value: tuple(range(len(value.shape)))}
+    for node in reversed(group.nodes):  # from what is read to the root
+        read = [order[each] for _, each in flow.inputs(node) if each in order]
+        if not read:
+            continue
+        if node.name == "transpose":
+            read = [tuple(each[k] for k in node.params["permutation"]) for each in read]
+        elif node.name not in facts.LOOPS or node.name in facts.VIEWS:
+            return False
+        if any(each != read[0] for each in read):
+            return False
+        order[node.output] = read[0]
+    return order.get(group.root.output) == order[value]
 
 
 def groups(graph: Graph, platform: str) -> Sequence[Group]:
@@ -104,7 +113,7 @@ class _Plan:
 
     def _may_repeat(self, node: Node, homes: Mapping[Node, bool], is_all: bool) -> bool:
         """May it be computed in all these groups? And outside of them too, if these are not all?"""
-        if node.name in facts.EXPENSIVE:
+        if facts.is_expensive(node):
             return is_all and len(homes) == 1 and not any(homes.values())
         whole = [v for _, v in self.flow.inputs(node) if v.size >= node.output.size > 1]
         makers = [self.flow.maker.get(value) for value in whole]

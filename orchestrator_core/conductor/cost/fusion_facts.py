@@ -68,6 +68,13 @@ REDUCTIONS = words(
 EXPENSIVE = TRANSCENDENTAL | {*COMPOSED, "div", "rem"}
 """Not computed twice: kept if two kernels need them, or one needs each of them many times."""
 
+
+def is_expensive(node: Node) -> bool:
+    """Is a node not computed twice?"""
+    is_inverse = node.name == "integer_pow" and node.params["y"] < 0
+    return node.name in EXPENSIVE or is_inverse
+
+
 MOST_COPIES = 15
 """Of the code of a node in one kernel: one that would need more is kept."""
 

@@ -6,6 +6,8 @@ takes and returns is not temporary.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +15,8 @@ import jax
 
 from orchestrator_core.conductor.cost.calls import body_of
 from orchestrator_core.conductor.cost.flow import Flow
-from orchestrator_core.conductor.cost.fusion import Group, is_loop, kernels_of
-from orchestrator_core.conductor.cost.fusion_facts import IN_PLACE
+from orchestrator_core.conductor.cost.fusion import Group, is_read_in_place, kernels_of
+from orchestrator_core.conductor.cost.fusion_facts import IN_PLACE, is_fused
 from orchestrator_core.conductor.cost.loops import carried, initial_value
 from orchestrator_core.conductor.cost.operand_copies import flattens
 from orchestrator_core.conductor.cost.rules import work_by_rule
@@ -34,11 +36,14 @@ def _peak(graph: Graph, platform: str, carried: Mapping[Value, Value] | None) ->
     """`carried`: of the body of a loop, the input whose place an output has to take in the end."""
     flow, kernels = kernels_of(graph, platform)
     kernels = scheduled(kernels, flow)
-    held = [inside(group.root, platform) for group in kernels]
+    more = [0] * (len(kernels) + 1)
     for life in _lives(kernels, flow, carried):
-        for at in range(life.first, min(life.last + 1, len(kernels))):
-            held[at] += life.nbytes
-    return max(held, default=0)
+        if life.first <= life.last:
+            more[life.first] += life.nbytes
+            more[min(life.last + 1, len(kernels))] -= life.nbytes
+    alive = itertools.accumulate(more[: len(kernels)])
+    own = (inside(group.root, platform) for group in kernels)
+    return max(map(operator.add, own, alive), default=0)
 
 
 @dataclass
@@ -92,9 +97,10 @@ def _overwritable(
         return frozenset(old for old in dying if first is not None and old is flow.base(first))
     if group.root.name in IN_PLACE:
         return frozenset(old for old in dying if old is flow.base(group.root.inputs[0]))
-    if not is_loop(group) or _is_fixed(value, flow):
+    if not is_fused(group.root) or _is_fixed(value, flow):
         return frozenset()
-    return frozenset(old for old in dying if _is_like(old, value) and not _is_fixed(old, flow))
+    like = (old for old in dying if _is_like(old, value) and not _is_fixed(old, flow))
+    return frozenset(old for old in like if is_read_in_place(group, old, flow))
 
 
 def _is_like(old: Value, new: Value) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 
+from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, roles
 from orchestrator_core.conductor.facts.transfer import rule_of
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
@@ -14,6 +16,9 @@ from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 _PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
 """Operations that neither look at other elements nor at where an element is."""
+
+
+EQUALITIES = frozenset({"eq", "ne"})
 
 
 class Dataflow:
@@ -42,6 +47,24 @@ class Dataflow:
     def node_of(self, atom: Atom) -> Node | None:
         """Who makes it; None of inputs, constants and literals."""
         return None if isinstance(atom, Literal) else self._producer.get(atom)
+
+    @cached_property
+    def compared(self) -> frozenset[Value]:
+        """Numbers that are compared for equality, and all that they are made of element by element.
+        Made twice, they must be the same in every bit."""
+        found: set[Value] = set()
+        open_ = [
+            each for node in self.graph.nodes if node.name in EQUALITIES for each in node.inputs
+        ]
+        while open_:
+            atom = open_.pop()
+            if isinstance(atom, Literal) or atom in found or not is_inexact(atom.dtype):
+                continue
+            found.add(atom)
+            node = self._producer.get(atom)
+            if node is not None and node.name in _PLAIN:
+                open_ += node.inputs
+        return frozenset(found)
 
     def is_cheap(self, atom: Atom) -> bool:
         """Is it made of positions and literals alone, as masks are?"""

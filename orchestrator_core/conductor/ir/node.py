@@ -26,6 +26,7 @@ class Node:
         primitive: None for a program.
         effects: side effects; a node that has some is never moved past another that has.
         source: ``file.py:12 (function)`` where the user wrote it, or empty.
+        context: what holds while a primitive is bound; None for nothing.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Node:
     primitive: Any = None
     effects: frozenset[Any] = frozenset()
     source: str = ""
+    context: Callable[[], Any] | None = None
 
     def __repr__(self) -> str:
         return f"{list(self.outputs)} = {self.name} {list(self.inputs)}"
@@ -59,7 +61,7 @@ def of_primitive(
     source: str = "",
     context: Callable[[], Any] | None = None,
 ) -> Node:
-    """A node that binds a primitive. `context` holds while it does."""
+    """A node that binds a primitive."""
 
     def apply(arrays: Sequence[Any]) -> Sequence[Any]:
         if context is None:
@@ -77,4 +79,5 @@ def of_primitive(
         primitive,
         effects,
         source,
+        context,
     )

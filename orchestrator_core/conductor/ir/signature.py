@@ -10,6 +10,7 @@ from typing import Any
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.same import Same
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -38,19 +39,6 @@ def signature(graph: Graph) -> Signature:
     return Signature(digest, tuple(writer.objects))
 
 
-class _Same:
-    """An object, equal to itself only."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
 class _Writer:
     """Writes a graph down, with numbers for values."""
 
@@ -70,7 +58,7 @@ class _Writer:
             numbers[value] = str(len(numbers))
             return self._type(value.aval)
 
-        self.objects += map(_Same, graph.constants.values())
+        self.objects += map(Same, graph.constants.values())
         lines = ["in " + " ".join(map(new, graph.inputs))]
         lines += ["constant " + new(value) for value in graph.constants]
         for node in graph.nodes:
@@ -106,18 +94,10 @@ class _Writer:
             return [self._plain(each) for each in value]
         if isinstance(value, Mapping):
             return {str(key): self._plain(each) for key, each in value.items()}
-        self.objects.append(_hashable(value))
+        self.objects.append(Same.unless_hashable(value))
         if callable(value) and hasattr(value, "__qualname__"):
             return f"{value.__module__}.{value.__qualname__}"
         return value
-
-
-def _hashable(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        return _Same(value)
-    return value
 
 
 def _number(value: Any) -> Any:

@@ -20,7 +20,6 @@ from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.settings import are_interpreted
 from orchestrator_core.conductor.kernels.sides import sides_of
 from orchestrator_core.conductor.tile.passes import Pass
-from orchestrator_core.conductor.tile.price import looks
 from orchestrator_core.conductor.tile.run import Runner
 
 SHAPES = (
@@ -100,7 +99,7 @@ class Programs:
         """Raises:
         Refused: if there is none.
         """
-        key = looks(runner)
+        key = runner.looks
         known = self._shapes.get(key)
         if isinstance(known, str):
             raise Refused(known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator_core.conductor.ir.alike import Shared
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.tile.accumulators import Accumulator
@@ -15,29 +16,31 @@ from orchestrator_core.conductor.tile.plans import Plan
 from orchestrator_core.conductor.tile.run import Runner
 
 
-def finish_nodes(candidate: Candidate, form: Form, passes: dict[int, Node]) -> list[Node]:
-    """One for each boundary and for each value that is stored."""
+def finish_nodes(
+    candidate: Candidate, form: Form, passes: dict[int, Node], shared: Shared
+) -> list[Node]:
+    """One for each boundary and for each value that is stored; what looks the same is shared."""
     plans = candidate.levels.plans
     where = {level: _Where(one, passes[level]) for level, one in candidate.passes.items()}
-    made = [_sum_of(candidate, form, plan, where[plan.level]) for plan in plans.values()]
+    made = [_sum_of(candidate, form, plan, where[plan.level], shared) for plan in plans.values()]
     for value, level in candidate.levels.stores.items():
         stored = where[level].value(value)
         made.append(Node("tiled_store", (stored,), (value,), list))
     return made
 
 
-def _sum_of(candidate: Candidate, form: Form, plan: Plan, where: _Where) -> Node:
+def _sum_of(candidate: Candidate, form: Form, plan: Plan, where: _Where, shared: Shared) -> Node:
     region, plans = candidate.region, candidate.levels.plans
     finish = Finish.of(region.flow, plan, region.length)
     if not plan.products:
-        return finished(finish, (where.value(plan.node),), None)
+        return shared.of(finished(finish, (where.value(plan.node),), None), finish)
     source = plans[plan.exchange.source] if plan.exchange is not None else plan
     shift = shift_of(source)
     held = [where.value(source.node)] + ([where.held(shift)] if shift is not None else [])
     if plan.exchange is not None and plan.exchange.sole is not None:
         held.append(where.value(plan.exchange.sole.total))
     alone = None if is_safe(plan) else _as_it_is(candidate, form, plan)
-    return finished(finish, tuple(held), alone)
+    return shared.of(finished(finish, tuple(held), alone), finish, alone)
 
 
 def _as_it_is(candidate: Candidate, form: Form, plan: Plan) -> Runner:

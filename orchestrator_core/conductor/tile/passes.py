@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role, Spec, axis_roles, roles
 from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.ir.alike import looks
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.accumulators import (
@@ -45,6 +47,16 @@ class Pass:
     @property
     def accumulators(self) -> tuple[Accumulator, ...]:
         return (*self.shifts, *self.others)
+
+    @property
+    def essence(self) -> tuple[object, ...]:
+        """All that what it does depends on."""
+        return self.length, self.shifts, self.others, self.outer, self.recipe
+
+    @cached_property
+    def looks(self) -> Hashable:
+        """Apart from which values it is about."""
+        return looks(self)
 
     @property
     def inner(self) -> Role:

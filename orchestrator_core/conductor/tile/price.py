@@ -20,7 +20,6 @@ from orchestrator_core.conductor.facts.intervals.interval import exactly, is_rea
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Literal, Value
-from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Wanted
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.skip import Blocks, intervals
@@ -50,26 +49,10 @@ class Prices:
         self._known: dict[object, PassPrice] = {}
 
     def of(self, runner: Runner) -> PassPrice:
-        key = looks(runner)
+        key = runner.looks
         if key not in self._known:
             self._known[key] = pass_price(runner)
         return self._known[key]
-
-
-def looks(runner: Runner) -> tuple[object, ...]:
-    """What a pass does, apart from which values it does it to."""
-    one: Pass = runner.one
-    number: dict[object, int] = {key: k for k, key in enumerate(one.recipe.leaves)}
-    made: list[object] = [one.outer, runner.size["i"], runner.size["j"], runner.skips]
-    made += [*((v.shape, str(v.dtype), s) for v, s in one.recipe.leaves)]
-    for step in one.recipe.steps:
-        inputs = [str(w.value) if isinstance(w, Literal) else number[w] for w in step.inputs]
-        number[step.made] = len(number)
-        made.append((step.node.name, step.node.output.shape, step.spec, *inputs))
-    for each in one.accumulators:
-        wanted = [number[w] for w in each.wanted if not isinstance(w, Literal)]
-        made.append((type(each).__name__, each.spec, str(each.dtype), *wanted))
-    return tuple(made)
 
 
 def pass_price(runner: Runner) -> PassPrice:

@@ -45,6 +45,7 @@ class Step:
     """Attributes:
     node: what is done. made: what it makes. inputs: what it reads.
     is_below_zero: is it a difference that is proven to be nowhere above zero?
+    alone: which of its inputs are rounded before it reads them; see `rounded`.
     late: how many of its inputs, the last, it seldom needs. Where tiles wait for that it is given
         a function in their place, which makes them.
     """
@@ -54,6 +55,7 @@ class Step:
     inputs: tuple[Wanted, ...]
     is_below_zero: bool = False
     late: int = 0
+    alone: frozenset[int] = frozenset()
 
     @property
     def spec(self) -> Spec:
@@ -62,6 +64,8 @@ class Step:
     def __call__(self, arrays: Sequence[Any], tile: Tile) -> Any:
         if self.is_below_zero:
             return below_zero(*arrays)
+        if self.alone:
+            arrays = [rounded(x) if k in self.alone else x for k, x in enumerate(arrays)]
         return rule_of(self.node).evaluate(self.node, self.spec, arrays, tile)
 
 
@@ -187,7 +191,8 @@ def _step(flow: Dataflow, key: Key, instead: Instead) -> Step | None:
     except Untileable:
         return None
     is_low = count == 2 and _rounds_late(flow, node) and is_below_zero(flow, node)
-    return Step(node, key, tuple(map(key_of, node.inputs, specs)), is_low)
+    alone = _rounded_before(flow, node) if value in flow.compared else frozenset[int]()
+    return Step(node, key, tuple(map(key_of, node.inputs, specs)), is_low, alone=alone)
 
 
 def below_zero(value: Any, largest: Any) -> Any:
@@ -198,15 +203,39 @@ def below_zero(value: Any, largest: Any) -> Any:
     return jnp.where(value == largest, largest - largest, value - largest)
 
 
+def rounded(product: Any) -> Any:
+    """The same numbers, which no compiler rounds together with a sum that reads them: nor in one
+    pass and not in another, where both compare them for equality."""
+    return jnp.where(product == product, product, jnp.nan)
+
+
+SUMS = frozenset({"add", "add_any", "sub"})
+PRODUCTS = frozenset({"mul", "integer_pow", "square"})
+
+
+def _rounded_before(flow: Dataflow, node: Node) -> frozenset[int]:
+    """Which operands of a sum are products."""
+    makers = map(functools.partial(_maker, flow), node.inputs) if node.name in SUMS else ()
+    return frozenset(
+        k for k, each in enumerate(makers) if each is not None and each.name in PRODUCTS
+    )
+
+
+def _maker(flow: Dataflow, atom: Atom) -> Node | None:
+    """Who makes the numbers of a value, wherever they stand in it."""
+    found = flow.node_of(atom)
+    while found is not None and (found.name in VIEWS or found.name in COPIES):
+        found = flow.node_of(found.inputs[0])
+    return found
+
+
 ROUNDED = frozenset({"dot_general", "select_n", "max", "min", "gather"})
 """What is never rounded together with a difference that reads it."""
 
 
 def _rounds_late(flow: Dataflow, node: Node) -> bool:
     """Is it a difference that a compiler may round together with what makes its first operand?"""
-    given = flow.node_of(node.inputs[0]) if node.name == "sub" else None
-    while given is not None and (given.name in VIEWS or given.name in COPIES):
-        given = flow.node_of(given.inputs[0])
+    given = _maker(flow, node.inputs[0]) if node.name == "sub" else None
     return given is not None and given.name not in ROUNDED
 
 

@@ -12,6 +12,7 @@ from orchestrator_core.conductor.cost import price
 from orchestrator_core.conductor.facts.axes import ROLES, full_shape
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.alike import Shared
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
@@ -29,7 +30,7 @@ from orchestrator_core.conductor.tile.choose import (
 )
 from orchestrator_core.conductor.tile.finishing import finish_nodes
 from orchestrator_core.conductor.tile.gain import of_site, price_with, refusal_of
-from orchestrator_core.conductor.tile.price import PassPrice, Prices, looks
+from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
 
@@ -88,7 +89,7 @@ class _Rewriter:
         self.goal, self.settings, self.emission = goal, settings, emission
         self.graph = canonical(graph, functools.partial(is_pairwise, settings=settings))
         self.flow = Dataflow(self.graph)
-        self.prices = emission.prices()
+        self.prices, self.shared = emission.prices(), Shared()
         self.verdicts: dict[object, _Verdict] = {}
         self.sites: list[Site] = []
         self.seen: set[Value] = set()
@@ -130,7 +131,7 @@ class _Rewriter:
     def _verdict(self, form: Form, after: Graph) -> _Verdict:
         """What the change gains. Of forms that look the same, as those of many layers, only the
         first is priced."""
-        key = tuple(looks(runner) for runner in form.passes.values())
+        key = tuple(runner.looks for runner in form.passes.values())
         if key not in self.verdicts:
             was, now = price(self.graph), price_with(after, form)
             ours = of_site(was, now, form)
@@ -140,10 +141,10 @@ class _Rewriter:
 
     def _with(self, candidate: Candidate, form: Form) -> Graph:
         passes = {
-            level: self.emission.node(runner, form.prices[level])
+            level: self.shared.of(self.emission.node(runner, form.prices[level]), runner)
             for level, runner in form.passes.items()
         }
-        nodes = [*passes.values(), *finish_nodes(candidate, form, passes)]
+        nodes = [*passes.values(), *finish_nodes(candidate, form, passes, self.shared)]
         replaced = {value for node in nodes for value in node.outputs}
         kept = [node for node in self.graph.nodes if replaced.isdisjoint(node.outputs)]
         return self.graph.with_nodes([*kept, *nodes])

@@ -8,7 +8,7 @@ soon as all that are left are proven to change nothing. So only the order of sum
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -46,6 +46,16 @@ class Runner:
         for outer in self._segments(self.one.outer):
             state = self._rows(whole, state, outer)
         return list(state)
+
+    @property
+    def essence(self) -> tuple[object, ...]:
+        """All that what it does depends on."""
+        return self.one, self.size, self.skips, self.is_skipping
+
+    @property
+    def looks(self) -> Hashable:
+        """Apart from which values it is about."""
+        return self.one.looks, self.size["i"], self.size["j"], self.skips, self.is_skipping
 
     def one_tile(self, values: Sequence[Any], now: State, outer: Any, inner: Any) -> State:
         """What is done at one place, given by the first element along both loops."""

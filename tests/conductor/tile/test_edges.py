@@ -179,3 +179,24 @@ def test_where_nothing_waits_no_identity_is_used() -> None:
     graph, _ = in_tiles(of, (Q, K, V))
     (only,) = passes(graph)
     assert only.params["runner"].one.shifts == ()
+
+
+def test_what_is_compared_for_equality_is_the_same_number_in_every_pass() -> None:
+    """The derivative of a maximum asks who is the maximum. A compiler that rounds a product and a
+    sum together in one pass and not in another would find nobody, and divide by zero."""
+
+    def masked_after(q: Array, k: Array, v: Array) -> Array:
+        s = (q @ k.T / 2) * 3 - 90
+        e = jnp.where(CAUSAL, jnp.exp(s - s.max(-1, keepdims=True)), 0)
+        return (e / e.sum(-1, keepdims=True)) @ v
+
+    def loss(q: Array, k: Array, v: Array) -> Any:
+        return jax.grad(lambda *a: jnp.sin(masked_after(*a)).sum(), (0, 1, 2))(q, k, v)
+
+    simple = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+    ours, theirs = (
+        jax.jit(each).lower(Q, K, V).compile(compiler_options=simple)(Q, K, V)
+        for each in (Conducted(loss, EVERYTHING), loss)
+    )
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-4)

@@ -156,3 +156,23 @@ def test_a_mask_that_numpy_made_is_one_like_others() -> None:
     q = jnp.asarray(np.random.default_rng(0).normal(size=(70, 8)), "float32")
     found = conduct(attend, Goal(always=True))(q)
     np.testing.assert_allclose(found, jax.jit(attend)(q), rtol=2e-5, atol=2e-6)
+
+
+def test_of_layers_that_are_nearly_alike_each_does_its_own(qkv: Any) -> None:
+    """The second and third are the same program; the first reads other axes, one has another
+    scale, and one another window."""
+
+    def layer(x: Array, k: Array, v: Array, scale: float, window: int) -> Array:
+        apart = jnp.arange(S)[:, None] - jnp.arange(S)
+        mask = (apart >= 0) & (apart < window)
+        return jax.nn.softmax(jnp.where(mask, scale * (x @ k.mT), -1e9)) @ v
+
+    def layers(q: Array, k: Array, v: Array) -> Array:
+        for scale, window in ((0.3, S), (0.3, S), (0.3, S), (0.5, S), (0.3, 20)):
+            q = layer(q, k, v, scale, window)
+        return q
+
+    graph = check(layers, qkv)
+    first, second, third, scaled, window = (node.apply for node in passes(graph))
+    assert second is third
+    assert len({first, second, scaled, window}) == 4
