@@ -1,13 +1,14 @@
 """The first answer of a process that has loaded no compiled code, which would take it seconds.
 
 Small questions are answered by interpreted code, in tenths of a second: with the stored schedule at
-today's prices or the one of the cheapest planner, whichever is better, judged by a few simulated
-runs. What a search would find beside that is less than its loading costs.
+today's prices or the best of a short search, judged by a few simulated runs. What a long search
+would find beside that is less than its loading costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
@@ -17,11 +18,14 @@ from orchestrator_core.orchestrate.decision import advised
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.orchestrate.schedules import keep, make, recall, recall_near
+from orchestrator_core.orchestrate.schedules import Start, keep, recall, recall_near
 from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.compiled import interpreting
+from orchestrator_core.plan.portfolio import HINT, plan
 from orchestrator_core.plan.result import PlanResult
+from orchestrator_core.plan.search.shaken import NAME as SHAKEN
+from orchestrator_core.plan.search.shaken import shaken
 
 MOST, MENDED = 600, 100
 """Tasks of a small question, and of one for which it is simulated that the plan will be mended:
@@ -82,7 +86,21 @@ def _schedule(instance: Instance, memory: Memory, flow: str) -> tuple[PlanResult
     stored = recall(memory, instance, keys, seconds=BUDGET.seconds)
     if stored is not None:
         return stored, "hit"
-    start = recall_near(memory, instance, keys)
-    result, cache = make(instance, BUDGET, (PLANNER,), start)
+    near = recall_near(memory, instance, keys)
+    result = _planned(instance, near)
     keep(memory, instance, result, keys, flow)
-    return result, cache
+    return result, "miss" if near is None else "near"
+
+
+def _planned(instance: Instance, near: Start | None) -> PlanResult:
+    """The best of HEFT's, of a short search, and of what was stored for other costs."""
+    starts = [] if near is None else [near]
+    found = shaken(instance)
+    if found is not None:
+        starts.append(Start(found, SHAKEN, is_near=False))
+    best = min(starts, key=lambda each: each.schedule.makespan, default=None)
+    hint = None if best is None else best.schedule
+    result = plan(instance, BUDGET, (PLANNER,), hint=hint)
+    if best is not None and result.planner == HINT:
+        return replace(result, planner=best.planner)
+    return result

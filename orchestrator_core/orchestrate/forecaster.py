@@ -35,7 +35,7 @@ PESSIMISTIC = 0.9
 """Quantile of the durations at which a plan must still beat Dask's own policy."""
 
 
-IN_A_HURRY, GOOD_ENOUGH = "heft", 0.01
+IN_A_HURRY, GOOD_ENOUGH = ("heft", "shaken-heft"), 0.01
 """Who plans where nobody can wait for a search, and the gap from which a search is left out."""
 
 
@@ -146,7 +146,7 @@ class Forecaster:
 
     def _is_answer(self, stored: PlanResult) -> bool:
         """Need it not be bettered? Who has a budget has decided how good is good enough."""
-        in_a_hurry = stored.planner == IN_A_HURRY and stored.gap > GOOD_ENOUGH
+        in_a_hurry = stored.planner in IN_A_HURRY and stored.gap > GOOD_ENOUGH
         return self.budget is not None or not in_a_hurry
 
     def unknown_kinds(self, graph: TaskGraph, cluster: Cluster) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from orchestrator_core import (
 from orchestrator_core.orchestrate import first_answer
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.plan import warm
+from orchestrator_core.store.codec import pack_json
 from orchestrator_core.store.memory import MemoryStore
 
 CLUSTER = Cluster([Worker("w0", kind="fast"), Worker("w1", kind="slow")])
@@ -75,18 +76,22 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("cold")
-def test_it_is_hefts_or_what_is_stored(store: MemoryStore) -> None:
+def test_it_is_a_short_searchs_or_what_is_stored(store: MemoryStore) -> None:
     brisk = Orchestrator(store, brisk=True)
     advice = brisk.advise(sweep(), CLUSTER, "sweep")
     brisk.close()
     assert advice.adopted, advice.reason
     assert advice.plan is not None
     assert advice.instance is not None
-    assert (advice.plan.planner, advice.plan.cache) == ("heft", "miss")
+    assert (advice.plan.planner, advice.plan.cache) == ("shaken-heft", "miss")
     # As a search finds it: 0.5 + 10 + 0.25 s, with five of six models on the fast worker.
     assert advice.plan.predicted == pytest.approx(10.75, rel=0.1)
     assert 0 < advice.plan.lower_bound <= advice.plan.predicted
     check_schedule(advice.instance, advice.plan.schedule)
+    # Numbers of NumPy's cannot be written, and the run with them.
+    told = (advice.plan.predicted, advice.plan.default_predicted, advice.plan.lower_bound)
+    assert {type(each) for each in told} == {float}
+    pack_json(replace(run_of(sweep()), plan=advice.plan))
     again = Orchestrator(store, brisk=True).advise(sweep(), CLUSTER, "sweep")
     assert again.plan is not None
     assert (again.plan.cache, again.plan.schedule) == ("hit", advice.plan.schedule)
@@ -145,7 +150,7 @@ def test_a_new_process_answers_without_a_compiler(tmp_path: Path) -> None:
     )
     in_this = Orchestrator(store, planners=("heft",)).forecast(sweep(), CLUSTER).result
     store.close()
-    assert float(told.stdout) == pytest.approx(in_this.makespan, rel=1e-9)
+    assert in_this.lower_bound <= float(told.stdout) <= in_this.makespan * (1 + 1e-9)
 
 
 @pytest.mark.usefixtures("cold")

@@ -17,6 +17,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -40,7 +42,7 @@ class Kernel:
 
     def __call__(self, *args: Any) -> Any:
         if _interprets.get():
-            return interpreted(self)(*args)
+            return plainly(interpreted(self))(*args)
         if not self.from_python:
             raise TypeError(f"{self.py_func.__qualname__} can be called by compiled code alone")
         return self.machine(*args)
@@ -111,6 +113,20 @@ def interpreting() -> Iterator[None]:
 def is_interpreting() -> bool:
     """Is all interpreted in this thread?"""
     return _interprets.get()
+
+
+def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with numbers of Python's where it returns some of NumPy's, as compiled code."""
+
+    def run(*args: Any) -> Any:
+        found = function(*args)
+        if isinstance(found, np.generic):
+            return found.item()
+        if type(found) is tuple:
+            return tuple(each.item() if isinstance(each, np.generic) else each for each in found)
+        return found
+
+    return run
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from numba import njit, types
 from numba.extending import intrinsic, overload, typeof_impl
 
 from orchestrator_core.plan.engine.code_cache import kept_apart
-from orchestrator_core.plan.engine.compiled import Kernel, interpreted, lent, may_compile
+from orchestrator_core.plan.engine.compiled import Kernel, interpreted, lent, may_compile, plainly
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,7 +65,7 @@ def _machine_code_or_python(kernel: Kernel, made: Any, *args: Any) -> Any:
         signature = tuple(made.typeof_pyval(arg) for arg in args)
         found = made._cache.load_overload(signature, made.targetctx)
         if found is None:
-            return interpreted(kernel)
+            return plainly(interpreted(kernel))
         made.add_overload(found)
         return found.entry_point
     return type(made)._compile_for_args(made, *args)
