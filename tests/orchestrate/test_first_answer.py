@@ -22,22 +22,13 @@ from orchestrator_core import (
 )
 from orchestrator_core.orchestrate import first_answer
 from orchestrator_core.orchestrate.forecast import Forecast
+from orchestrator_core.orchestrate.forecaster import IN_A_HURRY
 from orchestrator_core.plan import warm
 from orchestrator_core.store.codec import pack_json
 from orchestrator_core.store.memory import MemoryStore
+from tests.orchestrate.sweep import SECONDS, SPEED, sweep
 
 CLUSTER = Cluster([Worker("w0", kind="fast"), Worker("w1", kind="slow")])
-SPEED = {"fast": 4.0, "slow": 1.0}
-SECONDS = {"load": 2.0, "train": 8.0, "select": 1.0}
-
-
-def sweep(models: int = 6) -> TaskGraph:
-    """load -> train (x models) -> select."""
-    builder = TaskGraph.build()
-    builder.task("load-0", kind="load")
-    names = [builder.task(f"train-{i}", kind="train", after=["load-0"]) for i in range(models)]
-    builder.task("select-0", kind="select", after=names)
-    return builder.done()
 
 
 def run_of(graph: TaskGraph) -> RunRecord:
@@ -175,6 +166,10 @@ def test_a_long_run_is_worth_loading_everything(monkeypatch: pytest.MonkeyPatch)
 
 
 LONG = tuple(replace(t, end=t.start + 1000 * t.seconds) for t in run_of(sweep()).tasks)
+
+
+def test_who_plans_in_a_hurry_is_known_to_whoever_does_not() -> None:
+    assert {first_answer.PLANNER, first_answer.SHAKEN} == set(IN_A_HURRY)
 
 
 def test_what_was_planned_in_a_hurry_is_where_a_search_begins() -> None:

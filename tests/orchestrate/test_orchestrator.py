@@ -22,18 +22,7 @@ from orchestrator_core import (
 )
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.store.memory import MemoryStore
-
-SPEED = {"fast": 4.0, "slow": 1.0}
-SECONDS = {"load": 2.0, "train": 8.0, "select": 1.0}
-
-
-def sweep(models: int = 6) -> TaskGraph:
-    """load -> train (x models) -> select; durations are nowhere stated."""
-    builder = TaskGraph.build()
-    builder.task("load-0", kind="load")
-    names = [builder.task(f"train-{i}", kind="train", after=["load-0"]) for i in range(models)]
-    builder.task("select-0", kind="select", after=names)
-    return builder.done()
+from tests.orchestrate.sweep import SECONDS, SPEED, sweep
 
 
 def two_workers() -> Cluster:
