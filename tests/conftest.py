@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -75,6 +76,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if compiler is not None:
         compiler.terminate()
         compiler.wait()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """A compiler that failed makes tests slow, which then fail one by one with no word of why."""
+    compiler = config.stash.get(COMPILER, None)
+    if compiler is not None and compiler.returncode not in (0, -signal.SIGTERM):
+        terminalreporter.write_line(f"compiling ahead failed: exit code {compiler.returncode}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
