@@ -6,11 +6,14 @@ folder's that use one server.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
@@ -22,6 +25,11 @@ os.environ.setdefault("ORCHESTRATOR_COMPILE", "wait")
 
 # The conductor chooses for the device that it assumes, not for one that is busy with tests.
 os.environ.setdefault("ORCHESTRATOR_CALIBRATE", "off")
+
+# A test that names no database has one that goes with it, not that of whoever runs the tests.
+os.environ.pop("ORCHESTRATOR_DB", None)
+os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="orchestrator-data-")
+atexit.register(shutil.rmtree, os.environ["XDG_DATA_HOME"], ignore_errors=True)
 
 settings.register_profile(
     "orchestrator",
@@ -40,17 +48,29 @@ ONE_SERVER = ("orchestrator_prefect", "store")
 
 WITHOUT_PLANS = (
     "orchestrator_prefect",
-    *("conductor", "models", "store", "graph", "costs", "learn", "report"),
+    *("conductor", "models", "store", "graph", "costs", "learn"),
     *("test_layers.py", "test_wheel.py", "test_face.py", "test_dev.py", "test_docs.py"),
 )
 """What comes first, in this order: it needs no compiled code, which may still be in the making."""
 
 PLANS_AFTER_ALL = (
-    "orchestrator_prefect/settings/test_estimates.py",
-    "orchestrator_prefect/test_examples.py",
-    "orchestrator_prefect/test_guide.py",
-    "orchestrator_prefect/tracing/test_planned.py",
+    "costs/test_devices.py",
+    *(
+        f"orchestrator_prefect/{name}.py"
+        for name in (
+            "ahead/test_look_ahead",
+            "ahead/test_outlook",
+            "settings/test_estimates",
+            "test_examples",
+            "test_foreseen_runs",
+            "test_guide",
+            "test_live_runs",
+            "test_urgent_flows",
+            "tracing/test_planned",
+        )
+    ),
 )
+"""Of these, what does need it: who compiles beside the compiler loses what one of them keeps."""
 
 LONG = ("examples/test_demo.py", "plan/bounds/test_ladder.py", "plan/test_planners.py")
 """Of the files that need it those that come first, lest one process works on them at the end."""
@@ -119,13 +139,23 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     return (yield)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Those that do not wait must not plan."""
+    result = yield
+    if not _plans(item) and not _wait_for_the_compiler.cache_info().currsize:
+        from orchestrator_core.plan.warm import is_loaded
+
+        assert not is_loaded(), f"it runs compiled code: {_place(item)} is of PLANS_AFTER_ALL"
+    return result
+
+
 @functools.cache
 def _wait_for_the_compiler() -> None:
     """Until nobody compiles. What is missing then, its first test compiles."""
-    from orchestrator_core.plan.warm import _alone
+    from orchestrator_core.plan.warm_notes import wait_for_others
 
-    with _alone(wait=True):
-        pass
+    wait_for_others()
 
 
 def _turn(item: pytest.Item) -> tuple[bool, int]:

@@ -11,15 +11,14 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-import hashlib
 import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from orchestrator_core.plan import warm_notes
 from orchestrator_core.plan.lane import Lane
 
 if TYPE_CHECKING:
@@ -73,14 +72,13 @@ def warm_up_aside() -> None:
     """`warm_up` for a process in which others must not be held up, such as a scheduler's: what has
     to be compiled is compiled by another process, and waited for. Where that fails, what there is
     has to do."""
-    if os.environ.get(WAIT) == "wait" or _folder() is None or is_warm():
+    if _waits() or is_warm():
         warm_up()
         return
     start_in_background()
     for process in _started:
         process.wait()
-    with _alone(wait=True):
-        pass
+    warm_notes.wait_for_others()
     if is_warm():
         warm_up()
     else:
@@ -95,9 +93,9 @@ def compile_once(say: Callable[[str], None]) -> None:
     from orchestrator_core.plan.engine.blas import leave_blas_out
 
     leave_blas_out()
-    if os.environ.get(WAIT) == "wait" or _folder() is None or is_warm():
+    if _waits() or is_warm():
         return
-    missing = [name for name in FOR_PLANS if not _is_there(name)]
+    missing = [name for name in FOR_PLANS if not warm_notes.is_there(name)]
     if missing:
         say(f"compiling the planner, once on this machine: {COMPILING}")
         _compile(missing, say)
@@ -112,12 +110,12 @@ def compile_all() -> None:
 
 def _compile(names: Sequence[str], say: Callable[[str], None] = lambda text: None) -> None:
     """Only one process of this machine does so at a time; the others wait for it."""
-    with _alone(wait=True):
+    with warm_notes.alone(wait=True):
         token = _compiling.set(True)
         try:
             for done, name in enumerate(names, 1):
                 _load(name)
-                _mark(name)
+                warm_notes.note(name)
                 say(f"{name} is compiled: {done} of {len(names)}")
         finally:
             _compiling.reset(token)
@@ -135,7 +133,7 @@ def is_loaded() -> bool:
 
 def cold_parts() -> frozenset[str]:
     """The parts that are not on this machine's disk."""
-    return frozenset(name for name in PARTS if not _is_there(name))
+    return frozenset(name for name in PARTS if not warm_notes.is_there(name))
 
 
 def load() -> frozenset[str]:
@@ -145,7 +143,7 @@ def load() -> frozenset[str]:
     With ``ORCHESTRATOR_COMPILE=wait``, and where no place on disk can be written, nothing is loaded
     ahead, and what is missing is waited for.
     """
-    if os.environ.get(WAIT) == "wait" or _folder() is None:
+    if _waits():
         return frozenset()
     cold = cold_parts()
     if cold:
@@ -161,7 +159,7 @@ def load() -> frozenset[str]:
 def is_missing(name: str) -> bool:
     """Has this machine no code for the part, and is nobody to wait for it? Then it is compiled in
     the background from now on."""
-    if _compiling.get() or os.environ.get(WAIT) == "wait" or _folder() is None or _is_there(name):
+    if _compiling.get() or _waits() or warm_notes.is_there(name):
         return False
     start_in_background()
     return True
@@ -181,7 +179,7 @@ def start_in_background() -> None:
     be."""
     if _started:
         return  # once in a process, so that one that fails is not started by every plan
-    with _alone(wait=False) as free:
+    with warm_notes.alone(wait=False) as free:
         if not free:
             return
     path = os.pathsep.join(entry for entry in sys.path if entry)
@@ -212,79 +210,21 @@ def _load(name: str) -> None:
     _runs()[name]()
 
 
+def _waits() -> bool:
+    """Is what is missing waited for: since that is asked for, or can be kept nowhere?"""
+    return os.environ.get(WAIT) == "wait" or warm_notes.folder() is None
+
+
 def _runs() -> dict[str, Callable[[], None]]:
     """By name, since they know everything that is compiled, which must not know them in turn."""
     return {k: v for name in RUNS for k, v in importlib.import_module(name).RUNS.items()}
-
-
-def _folder() -> Path | None:
-    from orchestrator_core.plan.engine import code_cache
-
-    return code_cache.folder()
-
-
-@functools.cache
-def _stamp() -> str:
-    """Machine code is good for one kind of processor, and one version of the compiler."""
-    import numba
-
-    processor = importlib.import_module("llvmlite.binding").get_host_cpu_name()  # has no types
-    kind = f"{numba.__version__} {processor}"
-    return hashlib.sha256(kind.encode()).hexdigest()[:8]
-
-
-def _marker(name: str) -> Path | None:
-    folder = _folder()
-    return None if folder is None else folder / f"has-{name}-{_stamp()}"
-
-
-_there: set[str] = set()
-
-
-def _is_there(name: str) -> bool:
-    """Once there, always there: asked of the disk until then."""
-    if name not in _there:
-        marker = _marker(name)
-        if marker is None or not marker.exists():
-            return False
-        _there.add(name)
-    return True
-
-
-def _mark(name: str) -> None:
-    marker = _marker(name)
-    if marker is not None:
-        with contextlib.suppress(OSError):
-            marker.touch()
-
-
-@contextlib.contextmanager
-def _alone(*, wait: bool) -> Iterator[bool]:
-    """Is no other process compiling? With `wait`, once none is. Always yes without such locks."""
-    folder = _folder()
-    with contextlib.ExitStack() as opened:
-        try:
-            import fcntl
-
-            if folder is None:
-                raise OSError
-            lock = opened.enter_context(open(folder / "lock", "a"))
-        except (ImportError, OSError):
-            yield True
-            return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
-            yield False
-            return
-        yield True
 
 
 def _main() -> None:
     """In the background: what is missing, at the lowest priority."""
     with contextlib.suppress(AttributeError, OSError):
         os.nice(10)
-    with _alone(wait=False) as free:
+    with warm_notes.alone(wait=False) as free:
         pass
     if free:
         compile_all()

@@ -8,7 +8,7 @@ import pytest
 from numba.core import event
 
 from orchestrator_core.errors import InfeasibleInstance
-from orchestrator_core.plan import warm, warm_parts
+from orchestrator_core.plan import warm, warm_notes, warm_parts
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.crew import pool
 from orchestrator_core.plan.engine import code_cache
@@ -40,7 +40,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ran: list[str] = []
     monkeypatch.delenv(warm.WAIT, raising=False)
     monkeypatch.setattr(code_cache, "folder", lambda: tmp_path)
-    monkeypatch.setattr(warm, "_there", set())
+    monkeypatch.setattr(warm_notes, "_there", set())
     monkeypatch.setattr(warm, "start_in_background", lambda: ran.append("background"))
     runs = {name: lambda name=name: ran.append(name) for name in warm.PARTS}
     monkeypatch.setattr(warm, "RUNS", (warm_parts.__name__,))
@@ -81,7 +81,7 @@ def test_what_compiles_does_without_nothing(cold: list[str], monkeypatch) -> Non
 def test_what_is_missing_is_compiled_aside_and_not_waited_for(cold: list[str], monkeypatch) -> None:
     assert warm.is_missing(warm.SIMULATION)
     assert cold == ["background"]
-    warm._mark(warm.SIMULATION)
+    warm_notes.note(warm.SIMULATION)
     assert not warm.is_missing(warm.SIMULATION)
     assert warm.is_missing("heft")
     monkeypatch.setenv(warm.WAIT, "wait")
@@ -131,19 +131,19 @@ def test_a_command_waits_for_what_plans_need_and_is_told_of_each_part(
 
 def test_a_command_says_nothing_where_plans_are_warm(cold: list[str], monkeypatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(warm, "_there", set(warm.FOR_PLANS))
+    monkeypatch.setattr(warm_notes, "_there", set(warm.FOR_PLANS))
     warm.compile_once(said.append)
     assert (cold, said) == (["background"], [])
-    warm._there.update(warm.PARTS)
+    warm_notes._there.update(warm.PARTS)
     warm.compile_once(said.append)
     assert (cold, said) == (["background"], [])
 
 
 def test_only_one_process_compiles(cold: list[str]) -> None:
-    with warm._alone(wait=True) as first, warm._alone(wait=False) as second:
+    with warm_notes.alone(wait=True) as first, warm_notes.alone(wait=False) as second:
         assert first
         assert not second
-    with warm._alone(wait=False) as third:
+    with warm_notes.alone(wait=False) as third:
         assert third
 
 

@@ -1,0 +1,84 @@
+"""Notes beside the machine code: which parts this machine has, and whether somebody compiles now.
+
+They are files in the folder of this version's code; where none can be written, no part is there and
+everybody may compile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+_there: set[str] = set()
+
+
+def folder() -> Path | None:
+    """Where the notes are; None if no place can be written."""
+    from orchestrator_core.plan.engine import code_cache
+
+    return code_cache.folder()
+
+
+def is_there(part: str) -> bool:
+    """Is the part on this machine's disk? Asked of the disk until it is."""
+    if part not in _there:
+        file = _file(part)
+        if file is None or not file.exists():
+            return False
+        _there.add(part)
+    return True
+
+
+def note(part: str) -> None:
+    """Note that the part was compiled."""
+    file = _file(part)
+    if file is not None:
+        with contextlib.suppress(OSError):
+            file.touch()
+
+
+def wait_for_others() -> None:
+    """Until nobody on this machine compiles."""
+    with alone(wait=True):
+        pass
+
+
+@contextlib.contextmanager
+def alone(*, wait: bool) -> Iterator[bool]:
+    """Is no other process compiling? With `wait`, once none is. Always yes without such locks."""
+    place = folder()
+    with contextlib.ExitStack() as opened:
+        try:
+            import fcntl
+
+            if place is None:
+                raise OSError
+            lock = opened.enter_context(open(place / "lock", "a"))
+        except (ImportError, OSError):
+            yield True
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+def _file(part: str) -> Path | None:
+    place = folder()
+    return None if place is None else place / f"has-{part}-{_stamp()}"
+
+
+@functools.cache
+def _stamp() -> str:
+    """Machine code is good for one kind of processor, and one version of the compiler."""
+    import numba
+
+    processor = importlib.import_module("llvmlite.binding").get_host_cpu_name()  # has no types
+    kind = f"{numba.__version__} {processor}"
+    return hashlib.sha256(kind.encode()).hexdigest()[:8]
