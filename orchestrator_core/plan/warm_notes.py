@@ -13,6 +13,8 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from orchestrator_core.plan.engine.locked import locked
+
 _there: set[str] = set()
 
 
@@ -51,22 +53,8 @@ def wait_for_others() -> None:
 def alone(*, wait: bool) -> Iterator[bool]:
     """Is no other process compiling? With `wait`, once none is. Always yes without such locks."""
     place = folder()
-    with contextlib.ExitStack() as opened:
-        try:
-            import fcntl
-
-            if place is None:
-                raise OSError
-            lock = opened.enter_context(open(place / "lock", "a"))
-        except (ImportError, OSError):
-            yield True
-            return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
-            yield False
-            return
-        yield True
+    with locked(None if place is None else place / "lock", wait=wait) as free:
+        yield free
 
 
 def _file(part: str) -> Path | None:
@@ -76,9 +64,12 @@ def _file(part: str) -> Path | None:
 
 @functools.cache
 def _stamp() -> str:
-    """Machine code is good for one kind of processor, and one version of the compiler."""
+    """Machine code is good for one kind of processor and one version of the compiler, and numba
+    finds it only from where it was compiled: another environment has to compile its own."""
     import numba
 
+    from orchestrator_core.plan.engine import code_cache
+
     processor = importlib.import_module("llvmlite.binding").get_host_cpu_name()  # has no types
-    kind = f"{numba.__version__} {processor}"
+    kind = f"{numba.__version__} {processor} {code_cache.SOURCES}"
     return hashlib.sha256(kind.encode()).hexdigest()[:8]

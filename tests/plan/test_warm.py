@@ -88,6 +88,22 @@ def test_what_is_missing_is_compiled_aside_and_not_waited_for(cold: list[str], m
     assert not warm.is_missing("heft")
 
 
+def test_another_environment_of_the_same_user_has_to_compile_its_own(
+    cold: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """numba keeps machine code by the place of its source. Were the notes the same for both, a flow
+    of the second environment would compile for minutes where it should only load."""
+    warm.compile_all()
+    assert warm.is_warm()
+    monkeypatch.setattr(code_cache, "SOURCES", tmp_path / "other" / "orchestrator_core" / "plan")
+    monkeypatch.setattr(warm_notes, "_there", set())
+    warm_notes._stamp.cache_clear()
+    try:
+        assert warm.cold_parts() == set(warm.PARTS)
+    finally:
+        warm_notes._stamp.cache_clear()
+
+
 def test_what_was_compiled_before_a_crash_counts(cold: list[str], monkeypatch) -> None:
     def crash() -> None:
         raise MemoryError

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 from numba import config
+from numba.core.caching import FunctionCache
 
 from orchestrator_core.plan.engine import code_cache
+from orchestrator_core.plan.engine.compiled import Kernel
+from orchestrator_core.plan.engine.locked import locked
+from orchestrator_core.plan.engine.machine import dispatcher
 
 KERNELS = """
 from orchestrator_core.plan.engine.compiled import compiled
@@ -112,3 +116,27 @@ def test_the_simulators_kernels_are_looked_after_too(place: Path) -> None:
     folder = code_cache.folder_of(kernel)
     assert folder is not None
     assert folder.name.startswith(kernel)
+
+
+def test_who_keeps_code_is_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two processes that compile at once neither loses what the other keeps."""
+    module = "orchestrator_core.plan.engine.ranks"
+    folder = code_cache.folder_of(module)
+    assert folder is not None
+    free: list[bool] = []
+
+    def save(*what: object) -> None:
+        with locked(folder / "lock", wait=False) as mine:
+            free.append(mine)
+
+    twice = Kernel(_twice, True)
+    _twice.__module__ = module
+    monkeypatch.setattr(FunctionCache, "save_overload", lambda self, *what: save(*what))
+    assert dispatcher(twice)(2.0) == 4.0
+    assert free == [False]
+    with locked(folder / "lock", wait=False) as mine:
+        assert mine, "only while it is kept"
+
+
+def _twice(x: float) -> float:
+    return 2.0 * x
