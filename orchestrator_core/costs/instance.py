@@ -15,6 +15,9 @@ from orchestrator_core.errors import InvalidInstance
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import Floats, TaskGraph
 
+LONGEST = 1e150
+"""Seconds of a task at most, where they are finite: sums and squares of these are numbers, too."""
+
 
 @dataclass(frozen=True, eq=False)
 class Instance:
@@ -28,7 +31,7 @@ class Instance:
             ``seconds < inf`` is all that a planner needs to ask.
 
     Raises:
-        InvalidInstance: for a wrong shape, NaN or negative seconds.
+        InvalidInstance: for a wrong shape, NaN, negative seconds, or more than `LONGEST`.
         InfeasibleInstance: if some task can run nowhere; the smallest cause is named.
     """
 
@@ -163,12 +166,12 @@ def _check_seconds(graph: TaskGraph, cluster: Cluster, seconds: Floats) -> None:
         raise InvalidInstance(
             f"seconds has shape {seconds.shape}; {graph!r} on {cluster!r} needs {expected}"
         )
-    wrong = np.isnan(seconds) | (seconds < 0)
+    wrong = ~(np.isposinf(seconds) | ((seconds >= 0) & (seconds <= LONGEST)))
     if wrong.any():
         mode, worker = np.argwhere(wrong)[0]
         task = graph.names[graph.mode_task[mode]]
         found = "not known" if np.isnan(seconds[mode, worker]) else f"{seconds[mode, worker]:g}"
         raise InvalidInstance(
             f"the seconds of task {task!r} on worker {cluster.workers[worker].name!r} are {found}; "
-            "they must be >= 0, or infinity where it may not run"
+            f"they must be >= 0 and <= {LONGEST:g}, or infinity where it may not run"
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.graph.worker import Worker
@@ -44,10 +45,10 @@ def check_links(
             raise InvalidCluster(
                 f"{where}: no worker has the name or kind {missing!r}; there are {sorted(known)}"
             )
-        if not 0 <= each.latency < math.inf:
+        if not (isinstance(each.latency, Real) and 0 <= each.latency < math.inf):
             raise InvalidCluster(f"{where} has latency = {each.latency!r}; it must be finite, >= 0")
         # The inverse of a still smaller rate would be infinite.
-        if not (each.bandwidth > 1e-300 and each.encode_rate > 1e-300):
+        if not all(isinstance(r, Real) and r > 1e-300 for r in (each.bandwidth, each.encode_rate)):
             raise InvalidCluster(
                 f"{where} has bandwidth = {each.bandwidth!r}, encode_rate = {each.encode_rate!r}; "
                 "both must be > 0 bytes per second"

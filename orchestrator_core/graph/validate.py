@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def check_columns(
 
 def _increasing_inside_unit(points: tuple[float, ...]) -> bool:
     fence = (0.0, *points, 1.0)
-    return all(a < b for a, b in pairwise(fence))
+    return all(isinstance(b, Real) and a < b for a, b in pairwise(fence))
 
 
 def _refuse(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import msgspec
 
@@ -29,15 +30,16 @@ class Budget:
     gap: float = 0.0
 
     def __post_init__(self) -> None:
+        steps = self.iterations
         rules = {
-            "seconds": (self.seconds, "finite and >= 0", 0 <= self.seconds < math.inf),
-            "seed": (self.seed, ">= 0", self.seed >= 0),
-            "iterations": (
-                self.iterations,
-                ">= 0 or None",
-                self.iterations is None or self.iterations >= 0,
+            "seconds": (
+                self.seconds,
+                "finite and >= 0",
+                isinstance(self.seconds, Real) and 0 <= self.seconds < math.inf,
             ),
-            "gap": (self.gap, ">= 0", self.gap >= 0),
+            "seed": (self.seed, "a whole number >= 0", _whole(self.seed)),
+            "iterations": (steps, "a whole number >= 0 or None", steps is None or _whole(steps)),
+            "gap": (self.gap, ">= 0", isinstance(self.gap, Real) and self.gap >= 0),
         }
         for what, (found, possible, fine) in rules.items():
             if not fine:
@@ -62,3 +64,7 @@ class Budget:
     def to_json(self) -> bytes:
         """JSON of its fields; UTF-8."""
         return msgspec.json.encode(self)
+
+
+def _whole(number: object) -> bool:
+    return isinstance(number, Integral) and int(number) >= 0

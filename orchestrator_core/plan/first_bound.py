@@ -6,14 +6,15 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.bounds import Bound, lower_bound
 from orchestrator_core.plan.bounds.priced_windows import priced_windows
+from orchestrator_core.plan.bounds.windows import ROUNDS
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.bounds import value_bound
 
-SECONDS_PER_CHOICE = 1e-5
-"""Time of the linear program for each task and worker."""
+EFFORTS = ((ROUNDS, 4.5e-4), (5, 6e-5), (3, 2.2e-5))
+"""(rounds of the linear program, its seconds for each task and worker where it takes longest)."""
 
 SHARE = 0.2
 """Part of the time that is left that the linear program may take from the search."""
@@ -24,10 +25,12 @@ def first_bound(instance: Instance, objective: Objective, seconds: float | None)
 
     With None, the best of the cheap bounds, however long it takes.
     """
-    choices = instance.graph.n_instances * len(instance.cluster)
-    hurries = seconds is not None and choices * SECONDS_PER_CHOICE > SHARE * seconds
     if objective.primary == MAKESPAN.primary:
-        return quick_bound(instance) if hurries else lower_bound(instance)
+        choices = instance.graph.n_instances * len(instance.cluster)
+        for rounds, each in EFFORTS:
+            if seconds is None or choices * each <= SHARE * seconds:
+                return lower_bound(instance, rounds)
+        return quick_bound(instance)
     bound = value_bound(instance, objective)
     return Bound(bound.value, bound.method)
 

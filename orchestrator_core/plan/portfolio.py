@@ -23,6 +23,7 @@ from orchestrator_core.plan.engine.compiled import not_compiling
 from orchestrator_core.plan.first_bound import first_bound
 from orchestrator_core.plan.guard import guarded
 from orchestrator_core.plan.lane import Lane
+from orchestrator_core.plan.lists.effort import Effort
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
@@ -35,9 +36,6 @@ from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_search import GeneralSearch
 from orchestrator_core.plan.search.local_search import LocalSearch
 from orchestrator_core.plan.together import Aside, one_by_one, search
-
-SECONDS_PER_CHOICE = 5e-8
-"""A list planner's time for each task and worker, for the question whether it fits in a budget."""
 
 FREE = 0.005
 """List planners that are through in less than these seconds always run."""
@@ -129,6 +127,7 @@ class _Planning:
         self.board, self.began = board, time.monotonic()
         self.until = self.began + board.budget.seconds
         self.by_steps = board.budget.iterations is not None
+        self.effort: Effort | None = None
         if hint is not None:
             board.consider(HINT, Proposal(hint), 0.0)
 
@@ -186,11 +185,12 @@ class _Planning:
     def _affords(self, planner: Planner) -> bool:
         if self.board.incumbent is None or self.by_steps:
             return True
-        work = planner.work if isinstance(planner, ListPlanner) else 1.0
-        instance = self.board.instance
-        choices = instance.graph.n_instances * len(instance.cluster)
+        if self.effort is None:
+            first = max((a.seconds for a in self.board.attempts.values()), default=0.0)
+            self.effort = Effort.of(self.board.instance, first)
+        takes = planner.seconds(self.effort) if isinstance(planner, ListPlanner) else 0.0
         spent = time.monotonic() - self.began
-        return choices * SECONDS_PER_CHOICE * work <= max(self._left(), FREE - spent)
+        return takes <= max(self._left(), FREE - spent)
 
     def _apart(self, planner: Planner) -> None:
         """To its end, or until it counts as hanging."""

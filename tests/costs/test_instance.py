@@ -57,7 +57,7 @@ class TestPrice:
         ):
             price(Task("a", seconds=1.0), Task("b"), on=Worker("w"))
 
-    @pytest.mark.parametrize("bad", [math.nan, -1.0])
+    @pytest.mark.parametrize("bad", [math.nan, -1.0, 1e308])
     def test_seconds_that_are_none(self, bad: float) -> None:
         with pytest.raises(InvalidInstance, match="task 't1' on worker 'w0'"):
             Instance.from_arrays([[1.0], [bad]], [])

@@ -170,6 +170,8 @@ class TestRefused:
             Link(bandwidth=-5.0),
             Link(bandwidth=1e-320),
             Link(bandwidth=math.nan),
+            Link(bandwidth="fast"),
+            Link(latency=None),
             Link(encode_rate=0.0),
             Link(encode_rate=math.nan),
         ],

@@ -57,7 +57,18 @@ def test_what_is_no_result_is_refused(text):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("seconds", -1.0), ("seconds", math.nan), ("seconds", math.inf), ("seed", -1), ("gap", -0.1)],
+    [
+        ("seconds", -1.0),
+        ("seconds", math.nan),
+        ("seconds", math.inf),
+        ("seconds", "long"),
+        ("seed", -1),
+        ("seed", 1.5),
+        ("iterations", math.inf),
+        ("iterations", 2.5),
+        ("gap", -0.1),
+        ("gap", None),
+    ],
 )
 def test_an_impossible_budget_is_refused_by_field(field, value):
     with pytest.raises(InvalidBudget, match=field):

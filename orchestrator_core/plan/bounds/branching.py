@@ -20,7 +20,7 @@ from orchestrator_core.plan.bounds.cone import Cone
 from orchestrator_core.plan.bounds.raising import fixed, raised, sum_of
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import DIGITS, ROUNDING, State, tightened
-from orchestrator_core.plan.bounds.windows import Claims, fit
+from orchestrator_core.plan.bounds.windows import ROUNDS, Claims, fit
 
 TRIES = 3
 """How often the head of a fixed task is tried to be larger."""
@@ -142,15 +142,19 @@ class Tree:
         return case
 
 
-def settle(relaxation: Relaxation, leaf: Leaf, accuracy: float = 1e-4) -> None:
-    """Raise a leaf's value by paths and windows."""
+def settle(
+    relaxation: Relaxation, leaf: Leaf, accuracy: float = 1e-4, rounds: int = ROUNDS
+) -> None:
+    """Raise a leaf's value by paths and windows; those are sought in so many rounds at most."""
     state = leaf.state
     assert state is not None
     leaf.value = max(leaf.value, state.lower_bound(relaxation))
     if leaf.value >= state.upper * (1 - ROUNDING) or leaf.value <= 0:
         return
     tasks = np.arange(len(state.may))
-    leaf.claims = fit(relaxation, state, tasks, leaf.value, state.upper, leaf.claims, accuracy)
+    leaf.claims = fit(
+        relaxation, state, tasks, leaf.value, state.upper, leaf.claims, accuracy, rounds
+    )
     value = min(state.upper, leaf.claims.bound * (1 - DIGITS))
     if value > leaf.value:
         leaf.value = value

@@ -18,6 +18,7 @@ from orchestrator_core.plan.bounds.branching import Leaf, settle
 from orchestrator_core.plan.bounds.certificate import Certificate
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import initial, tightened
+from orchestrator_core.plan.bounds.windows import ROUNDS
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
@@ -42,8 +43,10 @@ class Bound:
     certificate: Certificate | None = None
 
 
-def lower_bound(instance: Instance) -> Bound:
-    """The best of the cheap bounds; milliseconds for a hundred tasks."""
+def lower_bound(instance: Instance, rounds: int = ROUNDS) -> Bound:
+    """The best of the cheap bounds; milliseconds for a hundred tasks, or tenths of a second where
+    workers are unrelated and outputs long on their way: then `rounds` says how long windows are
+    sought."""
     try:
         problem = expand(instance)
     except UnsupportedInstance:
@@ -52,18 +55,20 @@ def lower_bound(instance: Instance) -> Bound:
         return Bound(0.0, "no tasks")
     size = problem.n_tasks * problem.n_workers
     if size <= LP_SIZE and len(problem.in_task) * problem.n_workers**2 <= PATH_WORK:
-        return _windows(problem)
+        return _windows(problem, rounds)
     work, paths = work_by_sample(problem), _paths(problem)
     if work > paths.seconds:
         return Bound(work, "total work (linear program of a sample)")
     return paths
 
 
-def _windows(problem: Problem) -> Bound:
+def _windows(problem: Problem, rounds: int) -> Bound:
     """Paths with transfers, then what the window program adds."""
     relaxation = Relaxation.of(problem)
     leaf = Leaf(0.0, tightened(relaxation, initial(relaxation, np.inf)))
-    settle(relaxation, leaf, accuracy=1e-7)
+    settle(relaxation, leaf, accuracy=1e-7, rounds=rounds)
+    if rounds < ROUNDS:  # what was found so far, to the last digit
+        settle(relaxation, leaf, accuracy=1e-7, rounds=1)
     method = "critical path with transfers"
     if leaf.sums:
         inner = any(span.any() for span in leaf.sums[-1].span)

@@ -27,6 +27,9 @@ from orchestrator_core.plan.engine.expand import frozen
 MOST_ROWS = 240
 """Of one program."""
 
+ROUNDS = 12
+"""Times that windows are sought, at most."""
+
 
 class Claims(NamedTuple):
     """Rows that were found to matter, and what they are worth.
@@ -53,7 +56,7 @@ def fit(
     stop: float = np.inf,
     claims: Claims | None = None,
     accuracy: float = 1e-4,
-    rounds: int = 12,
+    rounds: int = ROUNDS,
 ) -> Claims:
     """The window bound on these tasks; see `fit_windows`."""
     what, span = (_NO_WHAT, _NO_SPAN) if claims is None else (claims.what, claims.span)

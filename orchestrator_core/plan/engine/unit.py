@@ -23,7 +23,8 @@ def common_unit(times: ArrayLike) -> Fraction | None:
     if len(values) == 0:
         return Fraction(1)
     for denominator in _DENOMINATORS:
-        scaled = values * denominator
+        with np.errstate(over="ignore"):  # no unit then
+            scaled = values * denominator
         whole = np.rint(scaled)
         if whole.max() < 2**53 and bool((np.abs(scaled - whole) <= NOISE * scaled).all()):
             return Fraction(int(np.gcd.reduce(whole.astype(np.int64))), denominator)

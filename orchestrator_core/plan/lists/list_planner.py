@@ -17,6 +17,7 @@ from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists import dynamic, immediate, lookahead, orders, paths
 from orchestrator_core.plan.lists.balance import balance
 from orchestrator_core.plan.lists.deadlines import edf
+from orchestrator_core.plan.lists.effort import Effort
 from orchestrator_core.plan.lists.one_worker import serial
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Proposal
@@ -31,11 +32,15 @@ class ListPlanner:
         name: by which users pick it.
         choices: the heuristic; see `orders.py` for its source.
         work: what it costs beside HEFT, as a factor; to estimate whether it fits in a budget.
+        scans: how often it looks at all ready tasks, for each task that is placed.
+        decodes: schedules that it builds.
     """
 
     name: str
     choices: Callable[[Problem], Iterator[Choice]]
     work: float = 1.0
+    scans: float = 0.0
+    decodes: int = 1
     lane: ClassVar[Lane] = Lane.LIST
 
     def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
@@ -46,6 +51,10 @@ class ListPlanner:
         except UnsupportedInstance as error:
             return str(error)
         return None
+
+    def seconds(self, effort: Effort) -> float:
+        """About how long it will take."""
+        return effort.seconds(self.work, self.scans, self.decodes)
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
         best: Decoded | Schedule | None = None
@@ -84,32 +93,32 @@ def _schedule(instance: Instance, found: Decoded | Schedule) -> Schedule:
 
 LIST_PLANNERS = (
     ListPlanner("heft", orders.heft),
-    ListPlanner("sufferage", dynamic.sufferage, work=8.0),
-    ListPlanner("peft", lookahead.peft, work=4.0),
-    ListPlanner("hbmct", dynamic.hbmct, work=2.0),
-    ListPlanner("chains", lookahead.chains, work=3.0),
-    ListPlanner("max-min", dynamic.max_min, work=6.0),
-    ListPlanner("dps", paths.dps, work=18.0),
-    ListPlanner("cpop", paths.cpop, work=3.0),
+    ListPlanner("sufferage", dynamic.sufferage, work=8.0, scans=1.0, decodes=2),
+    ListPlanner("peft", lookahead.peft, work=4.0, decodes=2),
+    ListPlanner("hbmct", dynamic.hbmct, work=20.0),
+    ListPlanner("chains", lookahead.chains, work=3.0, decodes=2),
+    ListPlanner("max-min", dynamic.max_min, work=6.0, scans=1.0, decodes=2),
+    ListPlanner("dps", paths.dps, work=18.0, scans=1.0, decodes=2),
+    ListPlanner("cpop", paths.cpop, work=3.0, decodes=2),
     ListPlanner("heft-near", orders.heft_near),
     ListPlanner("heft-min", orders.heft_min),
     ListPlanner("heft-max", orders.heft_max),
     ListPlanner("sdbats", orders.sdbats),
     ListPlanner("edf", edf, work=1.5),
     ListPlanner("serial", serial, work=3.0),
-    ListPlanner("min-min", dynamic.min_min, work=6.0),
-    ListPlanner("mct", immediate.mct, work=4.0),
-    ListPlanner("dls", dynamic.dls, work=25.0),
-    ListPlanner("etf", dynamic.etf, work=25.0),
-    ListPlanner("flb", dynamic.flb, work=20.0),
+    ListPlanner("min-min", dynamic.min_min, work=6.0, scans=1.0, decodes=2),
+    ListPlanner("mct", immediate.mct, work=4.0, decodes=2),
+    ListPlanner("dls", dynamic.dls, work=25.0, scans=1.0),
+    ListPlanner("etf", dynamic.etf, work=25.0, scans=1.0),
+    ListPlanner("flb", dynamic.flb, work=20.0, scans=1.0),
     ListPlanner("fcp", immediate.fcp, work=3.0),
     ListPlanner("mst", immediate.mst, work=2.0),
     ListPlanner("msbc", paths.msbc, work=2.0),
-    ListPlanner("bil", lookahead.bil, work=55.0),
-    ListPlanner("wba", dynamic.wba, work=3.0),
+    ListPlanner("bil", lookahead.bil, work=55.0, scans=3.0),
+    ListPlanner("wba", dynamic.wba, work=3.0, scans=0.5),
     ListPlanner("met", immediate.met, work=2.0),
     ListPlanner("olb", immediate.olb, work=2.0),
-    ListPlanner("balance", balance, work=30.0),
+    ListPlanner("balance", balance, work=30.0, decodes=6),
 )
 """`heft`, which always runs; then those that are best where the ones before them are not, such as
 `sufferage` and `peft` where outputs take long to travel; so that few will do in a hurry."""

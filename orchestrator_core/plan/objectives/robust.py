@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidInput, InvalidSchedule, UnsupportedInstance
+from orchestrator_core.errors import (
+    InfeasibleInstance,
+    InvalidInput,
+    InvalidSchedule,
+    PlanningFailed,
+    UnsupportedInstance,
+)
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.retime import retime
@@ -96,7 +102,7 @@ def robust_plan(
     runs = _drawn(instance, _spread(instance, spread), samples, seed)
     best: RobustPlan | None = None
     for level in planned_at:
-        schedule = _kept(instance, plan(at_quantile(instance, level, spread=spread)))
+        schedule = _planned_at(instance, level, spread, plan)
         if schedule is None:
             continue
         makespan = makespan_quantile(schedule, runs, quantile)
@@ -110,10 +116,23 @@ def robust_plan(
     return best
 
 
-def makespan_quantile(schedule: Schedule, runs: Sequence[Instance], quantile: float) -> float:
+def _planned_at(
+    instance: Instance, level: float, spread: ArrayLike, plan: Callable[[Instance], Schedule]
+) -> Schedule | None:
+    """None if there is no plan at that quantile, or none that can be kept with own durations."""
+    try:
+        planned = plan(at_quantile(instance, level, spread=spread))
+    except (InfeasibleInstance, PlanningFailed):
+        return None
+    return _kept(instance, planned)
+
+
+def makespan_quantile(
+    schedule: Schedule, runs: Sequence[Instance | None], quantile: float
+) -> float:
     """The quantile of the schedule's makespan over the runs, in seconds; a run in which it cannot
-    be kept counts as endless."""
-    spans = np.array([_makespan(run, schedule) for run in runs])
+    be kept counts as endless, and so does None, in which no schedule can be."""
+    spans = np.array([np.inf if run is None else _makespan(run, schedule) for run in runs])
     return float(np.quantile(spans, quantile, method="higher"))
 
 
@@ -133,10 +152,18 @@ def _kept(instance: Instance, schedule: Schedule) -> Schedule | None:
     return own
 
 
-def _drawn(instance: Instance, spread: Floats, samples: int, seed: int) -> list[Instance]:
+def _drawn(instance: Instance, spread: Floats, samples: int, seed: int) -> list[Instance | None]:
+    """None for a run in which a deadline cannot be kept, whatever one does."""
     generator = np.random.default_rng(seed)
     noise = generator.standard_normal((samples, len(instance.graph)))
-    return [_scaled(instance, np.exp(spread * each)) for each in noise]
+    return [_drawn_run(instance, np.exp(spread * each)) for each in noise]
+
+
+def _drawn_run(instance: Instance, factor: Floats) -> Instance | None:
+    try:
+        return _scaled(instance, factor)
+    except InfeasibleInstance:
+        return None
 
 
 def _scaled(instance: Instance, factor: Floats) -> Instance:

@@ -20,6 +20,7 @@ class Option:
     Attributes:
         makespan: seconds; infinite if some task can run nowhere. late: seconds behind deadlines.
         order: of the waiting tasks. sends: the new transfers, where the kernel has made them.
+        stays: is all where it was planned that still can run there?
     """
 
     placed: Placement
@@ -27,6 +28,7 @@ class Option:
     late: float
     order: Ints
     sends: Sends | None = None
+    stays: bool = True
 
     @property
     def value(self) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.blocking import impossible, without
@@ -38,7 +40,7 @@ def rebuild(
     if sends is None:
         assert isinstance(placer, Plain)
         sends = placer.sends(option.placed)
-    return remains, option, kept.makespan, sends
+    return remains, option, kept.makespan if kept.stays else math.inf, sends
 
 
 def _place(basis: Basis, remains: Remains) -> tuple[Plain | Tight, list[Option]]:

@@ -125,6 +125,8 @@ class _Maker:
         p, r, graph = self.basis.problem, self.rest, self.basis.instance.graph
         consumer = np.repeat(np.arange(p.n_tasks), np.diff(p.in_ptr))
         used = (self.at[consumer] >= 0) & (r.status[consumer] != ENDED)
+        # What was seen to run has got what it needs, even if that is being made again for others.
+        used &= (r.status[consumer] != RUNNING) | (r.status[p.in_task] == ENDED)
         per_unit = [self._modes(unit) for unit in self.units.tolist()]
         modes = [mode for row in per_unit for mode in row]
         waiting = r.status[self.units] == WAITING

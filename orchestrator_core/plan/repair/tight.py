@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,14 +37,17 @@ class Tight:
         nowhere = np.full_like(self.remains.prefer, -1)
         kept = self._kept()
         anew = self._anew(self.order, nowhere)
-        options = [option for option in (kept, anew) if option is not None]
-        return options or [option for option in (self._thrifty(),) if option is not None]
+        if kept is None and anew is None:
+            anew = self._thrifty()
+        moved = None if anew is None else replace(anew, stays=False)
+        return [option for option in (kept, moved) if option is not None]
 
     def partial(self) -> tuple[Option, Ints]:
         """A placement of what fits, and the tasks that do not (and those that need them)."""
         order = next(thrifty_orders(self.basis.problem, self.remains.rest.status), self.order)
         placed, unplaced = self.crowd.place_some(order)
-        return self._option(np.setdiff1d(order, unplaced), placed), unplaced
+        option = self._option(np.setdiff1d(order, unplaced), placed)
+        return replace(option, stays=False), unplaced
 
     def _thrifty(self) -> Option | None:
         """The first order that holds few bytes and fits, on any workers or on a single one."""

@@ -35,6 +35,9 @@ from orchestrator_core.plan.search.general_shop import ShopEngine, is_shop
 ROUND_SECONDS = 0.008
 """How long a round between two proposals takes, about."""
 
+SECONDS_PER_TASK = 4e-5
+"""Of the first schedule, about, where transfers, threads and memory are all scarce."""
+
 ROUND_TASKS = 20_000
 """Placed tasks in a round where steps are counted, so that rounds do not depend on the clock."""
 
@@ -95,6 +98,9 @@ class GeneralSearch:
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
         began = time.perf_counter()
+        if _hurries(brief):
+            yield Proposal(note=f"{brief.budget.seconds:.2g} s are too few for a schedule")
+            return
         engine, goal = self._engine(brief), goal_of(brief.instance, brief.objective)
         rounds, known = _Rounds(brief, engine.steps_per_task), _Known(brief, goal)
         while True:
@@ -114,7 +120,7 @@ class GeneralSearch:
             if brief.budget.iterations is not None:
                 if engine.steps >= brief.budget.iterations:
                     return
-            elif time.perf_counter() - began >= brief.budget.seconds:
+            elif time.perf_counter() - began + rounds.step_seconds >= brief.budget.seconds:
                 return
 
     def _engine(self, brief: Brief) -> ProjectEngine | ProfileEngine:
@@ -155,10 +161,14 @@ class _Known:
 
 
 class _Rounds:
-    """Rounds of a few milliseconds; of so many steps where steps are counted."""
+    """Rounds of a few milliseconds; of so many steps where steps are counted.
+
+    Attributes:
+        step_seconds: that a step of the last round took.
+    """
 
     def __init__(self, brief: Brief, placed: int) -> None:
-        self.brief = brief
+        self.brief, self.step_seconds = brief, 0.0
         n = max(1, brief.instance.graph.n_instances)
         self._steps = max(1, ROUND_TASKS // (placed * n))
         if brief.budget.iterations is None:
@@ -173,8 +183,16 @@ class _Rounds:
         began = time.perf_counter()
         engine.go(self._steps, target)
         spent = time.perf_counter() - began
+        self.step_seconds = spent / self._steps
         factor = ROUND_SECONDS / max(spent, 1e-6)
         self._steps = max(1, int(self._steps * min(4.0, max(0.25, factor))))
+
+
+def _hurries(brief: Brief) -> bool:
+    """Would the first step alone be longer than the budget? Then there must be a schedule."""
+    if brief.budget.iterations is not None or brief.incumbent is None:
+        return False
+    return brief.budget.seconds < SECONDS_PER_TASK * brief.instance.graph.n_instances
 
 
 def _is_special(instance: Instance, problem: Problem) -> bool:

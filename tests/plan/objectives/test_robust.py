@@ -79,6 +79,16 @@ def test_without_spread_nothing_changes() -> None:
     assert plan.makespan == pytest.approx(schedule.makespan)
 
 
+def test_what_can_be_kept_at_its_own_durations_is_planned() -> None:
+    """At the 0.7 quantile (11.7 s) and in some drawn runs the deadline of 11 s is out of reach."""
+    tasks = [Task("a", seconds=10.0, deadline=11.0), Task("b", seconds=3.0)]
+    instance = Instance.price(TaskGraph.from_tasks(tasks), Cluster([Worker("w0"), Worker("w1")]))
+    found = robust_plan(instance, _longest_first, spread=0.3, quantile=0.1)
+    assert found.planned_at == 0.5
+    assert found.makespan < 11.0
+    assert robust_plan(instance, _longest_first, spread=0.3, quantile=0.9).makespan == np.inf
+
+
 def test_refuses_what_cannot_be() -> None:
     instance = _instance()
     with pytest.raises(InvalidInput, match=r"in \(0, 1\)"):

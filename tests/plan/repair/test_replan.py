@@ -294,6 +294,8 @@ def test_another_order_is_found_where_the_planned_one_does_not_fit_any_more() ->
     assert result.blocked == ()
     starts = [row(result, task).start for task in "cbd"]
     assert starts == sorted(starts)
+    # In the order that was planned, it is not possible to stay.
+    assert result.kept_makespan == math.inf
 
 
 def test_memory_that_is_overcrowded_already_stops_nothing() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from orchestrator_core.plan.repair import (
     Event,
+    Failed,
     Finished,
     Repairer,
     Running,
@@ -47,6 +48,19 @@ def test_what_a_lost_worker_was_sent_it_had() -> None:
     first = repairer.replan(8.0, [WorkerLost("w1")])
     assert repairer.replan(8.0).again == ()
     assert list(repairer.schedule.assignments) == list(first.schedule.assignments)
+
+
+def test_what_runs_has_its_input_though_that_is_made_again() -> None:
+    # b's output is worthless at 5 s, but c runs on with what it was given, then and later.
+    repairer = Repairer(two_workers(), their_plan())
+    first = repairer.replan(5.0, [Running("c", 9.0), Failed("b")])
+    check_replan(first)
+    assert first.again == ("b",)
+    assert row(first, "b").start >= 5.0
+    assert row(first, "c") == Assignment("c", "w1", 4, 9)
+    while_b_runs = repairer.replan(row(first, "b").start + 0.5)
+    check_replan(while_b_runs)
+    assert row(while_b_runs, "c") == Assignment("c", "w1", 4, 9)
 
 
 @pytest.mark.parametrize("forgets", [False, True])

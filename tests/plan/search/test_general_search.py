@@ -216,3 +216,14 @@ def test_instances_of_threads_alone_are_left_to_the_other_search() -> None:
 
 def test_it_says_which_objective_it_does_not_take() -> None:
     assert "memory" in (SEARCH.unsupported(some(0), Objective(("memory",))) or "")
+
+
+def test_it_begins_nothing_that_is_longer_than_its_budget() -> None:
+    """A first schedule of 200 tasks may take more than 1 ms; without any, it is made anyway."""
+    rng = np.random.default_rng(0)
+    instance = random_instance(rng, 200, 3, threads=True, encode=True)
+    known = serial_schedule(instance)
+    hurried = list(SEARCH.plan(Brief(instance, Budget(seconds=0.001), incumbent=known)))
+    assert [proposal.schedule for proposal in hurried] == [None]
+    assert "too few" in hurried[0].note
+    assert ask(SEARCH, Brief(instance, Budget(seconds=0.001))).schedule is not None

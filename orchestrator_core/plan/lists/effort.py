@@ -1,0 +1,59 @@
+"""How long a list heuristic will take, guessed before it is asked (stage 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import UnsupportedInstance
+from orchestrator_core.plan.engine.decoder import only_threads
+from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.ranks import downward_rank
+
+SECONDS_PER_CHOICE = 5e-8
+"""Time of one look at a task and a worker."""
+
+SECONDS_PER_SCAN = 6e-8
+"""Time of one look at a task that is ready, where a rule looks at all of them at each step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What there is to do in an instance.
+
+    Attributes:
+        choices: single tasks x workers.
+        scans: looks at ready tasks, if all that are as far from the beginning are ready together.
+        decode: seconds in which one schedule was built, where more than threads is scarce; the
+            general decoder may take a hundred times as long as the other one. Otherwise 0.
+    """
+
+    choices: int
+    scans: float
+    decode: float
+
+    @staticmethod
+    def of(instance: Instance, first: float) -> Effort:
+        """Args: first: seconds that the first list heuristic took."""
+        choices = instance.graph.n_instances * len(instance.cluster)
+        try:
+            problem = expand(instance)
+        except UnsupportedInstance:
+            return Effort(choices, 0.0, first)
+        scans = float(problem.n_tasks) * _widest_level(problem)
+        return Effort(choices, scans, 0.0 if only_threads(problem) else first)
+
+    def seconds(self, work: float, scans: float, decodes: int) -> float:
+        """Of a heuristic; see `ListPlanner` for what it takes."""
+        looks = self.choices * SECONDS_PER_CHOICE * work + self.scans * SECONDS_PER_SCAN * scans
+        return looks + decodes * self.decode
+
+
+def _widest_level(problem: Problem) -> int:
+    """Most tasks that have equally many others before them on the longest path."""
+    if problem.n_tasks == 0:
+        return 0
+    depth = downward_rank(problem, np.ones(problem.n_tasks), 0.0, 0.0)
+    return int(np.bincount(depth.astype(np.int64)).max())
