@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         UnsupportedInstance,
     )
     from orchestrator_core.execute.dask.optimize import optimize
+    from orchestrator_core.execute.dask.plugin import OrchestratorPlugin
     from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
     from orchestrator_core.graph.cluster import Cluster, Link, Worker
     from orchestrator_core.graph.formats import read_cluster, read_workflow
@@ -79,6 +80,7 @@ _HOME = {
     "Objective": "plan.objective",
     "Orchestrator": "orchestrate",
     "OrchestratorError": "errors",
+    "OrchestratorPlugin": "execute.dask.plugin",
     "PlanRecord": "execute.record",
     "PlanResult": "plan.result",
     "PlanStatus": "plan.result",
@@ -136,6 +138,7 @@ __all__ = [
     "Objective",
     "Orchestrator",
     "OrchestratorError",
+    "OrchestratorPlugin",
     "PlanRecord",
     "PlanResult",
     "PlanStatus",

@@ -12,7 +12,9 @@ from prefect.logging import get_logger
 from prefect.task_runners import TaskRunner
 from prefect_dask import DaskTaskRunner
 
+from orchestrator_core.errors import InvalidInput
 from orchestrator_prefect.flow_object import OptimizedFlow
+from orchestrator_prefect.settings.misuse import refuse_no_function, refuse_unknown
 from orchestrator_prefect.settings.options import Mode, Options
 from orchestrator_prefect.task_runner import OptimizedTaskRunner
 
@@ -84,14 +86,16 @@ def optimized_flow(
 
     Raises:
         InvalidInput: for an argument that makes no sense, naming what is possible.
-        TypeError: if both `task_runner` and a cluster are given, or an argument is unknown.
+        TypeError: if both `task_runner` and a cluster are given, an argument is unknown, or what is
+            decorated is no function.
     """
     given = flow_arguments.pop("task_runner", None)
+    refuse_unknown(flow_arguments)
     where = {
         "cluster": cluster,
         "address": address,
         "cluster_class": cluster_class,
-        "cluster_kwargs": dict(cluster_kwargs) if cluster_kwargs else None,
+        "cluster_kwargs": _mapping(cluster_kwargs),
     }
     options = Options(store, mode, objective, deadline, max_price, report, estimates)
     if given is None:
@@ -101,10 +105,20 @@ def optimized_flow(
         runner = _planned(given, options)
 
     def decorate(function: Callable[P, R]) -> Flow[P, R]:
+        refuse_no_function(function)
         made: Flow[P, R] = flow(task_runner=runner, **flow_arguments)(function)
         return OptimizedFlow.of(made, options)
 
     return decorate if fn is None else decorate(fn)
+
+
+def _mapping(cluster_kwargs: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if cluster_kwargs is not None and not isinstance(cluster_kwargs, Mapping):
+        raise InvalidInput(
+            f"cluster_kwargs = {cluster_kwargs!r} is no mapping; expected arguments by name, such "
+            'as {"n_workers": 4}'
+        )
+    return dict(cluster_kwargs) if cluster_kwargs else None
 
 
 def _planned(given: TaskRunner[Any] | type[TaskRunner[Any]], options: Options) -> TaskRunner[Any]:

@@ -11,9 +11,9 @@ from orchestrator_core.plan.schedule import Schedule
 SMALL = 24
 """Task instances up to which everything is asked, solvers too: such plans are mostly proven."""
 
-STEPS = Budget(seconds=60.0, iterations=1000)
-"""Of each plan; the seconds only guard against a hang."""
-
+FEW, MANY = Budget(seconds=60.0, iterations=100), Budget(seconds=60.0, iterations=1000)
+"""Of each plan of a small and of a larger instance: who is at the terminal waits for three or four
+plans. With solvers a step is longer; the seconds only guard against a hang."""
 
 QUICK = ("heft", "balance", "peft", "serial", "edf", "local-search", "local-search-general")
 """Who is asked about larger ones: no solver, and of the list planners those that win most often."""
@@ -21,7 +21,7 @@ QUICK = ("heft", "balance", "peft", "serial", "edf", "local-search", "local-sear
 
 def steps_of(instance: Instance) -> tuple[Budget, tuple[str, ...] | None]:
     """(budget, planners; None for all) with which every question about the instance is planned."""
-    return STEPS, None if instance.graph.n_instances <= SMALL else QUICK
+    return (FEW, None) if instance.graph.n_instances <= SMALL else (MANY, QUICK)
 
 
 def solve(instance: Instance, hint: Schedule | None = None) -> PlanResult:

@@ -51,7 +51,8 @@ def plan_markdown(flow: str, plan: PlanRecord, foreseen: int = 0) -> str:
 
 def outcome_line(run: RunRecord) -> str:
     """One line: what was forecast, what happened."""
-    done = f"{len(run.tasks)} tasks on {len(run.cluster)} workers in {seconds(run.seconds)}"
+    tasks, workers = _counted(len(run.tasks), "task"), _counted(len(run.cluster), "worker")
+    done = f"{tasks} on {workers} in {seconds(run.seconds)}"
     if run.plan is None:
         return f"{done}; {clean(run.reason)}"
     verb = "forecast" if run.plan.adopted else "left to Dask, forecast"
@@ -87,6 +88,10 @@ def escaped(text: str) -> str:
 def seconds(amount: float) -> str:
     """A duration to three digits."""
     return f"{amount:.3g} s" if amount < 1000 else f"{amount:.0f} s"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _tasks(plan: PlanRecord, foreseen: int) -> list[tuple[str, ...]]:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,30 @@ class Advisor:
         self.closed = True
 
 
+@contextmanager
+def settings_made_once() -> Iterator[None]:
+    """A worker makes Prefect's settings anew for each task, of what the flow sent, which takes half
+    of a small task's time; here equal ones are the same ones."""
+    from prefect.context import SettingsContext
+    from prefect.settings import Settings
+
+    make: Any = SettingsContext.__init__
+    known: dict[tuple[Any, ...], Settings] = {}
+
+    def made(self: SettingsContext, **sent: Any) -> None:
+        if isinstance(sent["settings"], dict):
+            said = sorted(pair for pair in os.environ.items() if pair[0].startswith("PREFECT_"))
+            key = repr(sent["settings"]), *said
+            if key not in known:
+                known[key] = Settings(**sent["settings"])
+            sent["settings"] = known[key]
+        make(self, **sent)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SettingsContext, "__init__", made)
+        yield
+
+
 @pytest.fixture
 def advisor() -> Advisor:
     return Advisor()
@@ -98,6 +122,7 @@ def prefect_server() -> Iterator[None]:
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
     with ExitStack() as stack:
+        stack.enter_context(settings_made_once())
         if not RUNNING_SERVER:
             from prefect.testing.utilities import prefect_test_harness
 

@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 import pytest
-from prefect import flow
+from prefect import flow, task
 from prefect.flows import Flow
 from prefect.task_runners import ThreadPoolTaskRunner
 from prefect_dask import DaskTaskRunner
@@ -134,5 +134,30 @@ def test_contradictions_and_unknown_arguments_are_refused() -> None:
         optimized_flow(deadline="soon")
     with pytest.raises(InvalidInput, match="max_price = -1 is no number > 0"):
         optimized_flow(max_price=-1)
-    with pytest.raises(TypeError, match="spelling"):
-        optimized_flow(spelling="wrong")(body)
+    with pytest.raises(TypeError, match=r"no argument 'spelling'$"):
+        optimized_flow(spelling="wrong")
+    with pytest.raises(TypeError, match="no argument 'adress'; did you mean 'address'"):
+        optimized_flow(adress="tcp://a:1")
+    with pytest.raises(InvalidInput, match=r"cluster_kwargs = \['n_workers'\] is no mapping"):
+        optimized_flow(cluster_kwargs=["n_workers"])  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (flow(body), "'body' is a flow already: put @optimized_flow in the place of @flow"),
+        (task(body), "'body' is a task"),
+        ("etl", r"'etl' is none; its arguments are named, such as @optimized_flow\(name="),
+        (3, "3 is none"),
+    ],
+)
+def test_what_is_no_function_is_refused(given: Any, told: str) -> None:
+    for decorate in (optimized_flow, optimized_flow()):
+        with pytest.raises(TypeError, match=told):
+            decorate(given)
+
+
+def test_static_and_class_methods_can_be_flows() -> None:
+    made: Any = optimized_flow
+    for kind in (staticmethod, classmethod):
+        assert isinstance(made(kind(body)), Flow)

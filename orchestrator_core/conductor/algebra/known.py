@@ -9,16 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.ir.exact import EXACT
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal
-
-EXACT = frozenset(
-    (
-        *("abs", "add", "and", "ceil", "clamp", "convert_element_type", "div", "eq", "floor", "ge"),
-        *("gt", "is_finite", "le", "lt", "max", "min", "mul", "ne", "neg", "not", "or", "rem"),
-        *("select_n", "sign", "stop_gradient", "sub", "xor"),
-    )
-)
 
 
 def folded(node: Node) -> Literal | None:

@@ -26,7 +26,12 @@ from orchestrator_core.conductor.site import Site
 def merged(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph with products merged where that is faster."""
     sites = []
-    for side, group in list(_groups(graph)):
+    for side, outputs in list(_groups(graph)):
+        # What was merged before has changed what these read, and what needs what.
+        now = [graph.producer[each] for each in outputs]
+        group = _independent(graph, now, side)
+        if len(group) < 2:
+            continue
         outputs = [node.output for node in group]
         read = [each for node in group for each in node.inputs if isinstance(each, Value)]
         inputs = list(dict.fromkeys(read))
@@ -39,7 +44,7 @@ def merged(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     return graph, sites
 
 
-def _groups(graph: Graph) -> Iterator[tuple[int, list[Node]]]:
+def _groups(graph: Graph) -> Iterator[tuple[int, list[Value]]]:
     """Products that may be merged, as none of them needs another's result; and the side on which
     all of them have the same array."""
     alike: defaultdict[tuple[int, Hashable], list[Node]] = defaultdict(list)
@@ -53,7 +58,7 @@ def _groups(graph: Graph) -> Iterator[tuple[int, list[Node]]]:
         group = _independent(graph, [n for n in nodes if n not in taken], side)
         if len(group) > 1:
             taken.update(group)
-            yield side, group
+            yield side, [node.output for node in group]
 
 
 def _key(node: Node, side: int) -> Hashable | None:

@@ -170,6 +170,13 @@ def _update(node: Node, given: Sequence[Fact]) -> Fact:
     return given[0] if given[1] is None else DENSE
 
 
+def _scatter(node: Node, given: Sequence[Fact]) -> Fact:
+    """Elements replaced, at places that are free."""
+    if given[1] is not None:
+        return None
+    return given[0] if given[2] is None else DENSE
+
+
 def _same(node: Node, given: Sequence[Fact]) -> Fact:
     return given[0]
 
@@ -189,5 +196,6 @@ RULES: Mapping[str, Callable[[Node, Sequence[Fact]], Fact]] = {
     "reduce_sum": _reduce,
     "dot_general": _dot,
     "dynamic_update_slice": _update,
+    "scatter": _scatter,
 }
 """By primitive. Default: not linear."""

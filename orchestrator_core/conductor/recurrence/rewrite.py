@@ -14,6 +14,7 @@ from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.ir.written import in_place_of
 from orchestrator_core.conductor.recurrence.absorb import absorb, absorb_shared
 from orchestrator_core.conductor.recurrence.chunking import chunked_pairs
+from orchestrator_core.conductor.recurrence.filled import fill
 from orchestrator_core.conductor.recurrence.forms import (
     BY_PRODUCTS,
     alone,
@@ -33,6 +34,7 @@ def recurrence(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 
 def _in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    graph, filled = fill(graph, goal)
     graph, unrolled = roll_up(graph, goal)
     graph, parallel = unparallel(graph, goal)
     before = set(_loops(graph))
@@ -41,7 +43,7 @@ def _in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     graph, absorbed = _absorbed(graph, goal, new)
     written = [each for each in _loops(graph) if each not in new]
     graph, sites = chunked_pairs(graph, this_device(), goal)
-    sites = [*unrolled, *parallel, *early, *absorbed, *sites]
+    sites = [*filled, *unrolled, *parallel, *early, *absorbed, *sites]
     for first in written:
         node = graph.producer.get(first)
         if node is not None and is_loop(node):

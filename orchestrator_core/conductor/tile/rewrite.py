@@ -30,6 +30,7 @@ from orchestrator_core.conductor.tile.choose import (
 )
 from orchestrator_core.conductor.tile.finishing import finish_nodes
 from orchestrator_core.conductor.tile.gain import of_site, price_with, refusal_of
+from orchestrator_core.conductor.tile.parted import parted
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
@@ -87,7 +88,8 @@ class _Rewriter:
         self, graph: Graph, goal: Goal, settings: TileSettings, emission: Emission
     ) -> None:
         self.goal, self.settings, self.emission = goal, settings, emission
-        self.graph = canonical(graph, functools.partial(is_pairwise, settings=settings))
+        large = functools.partial(is_pairwise, settings=settings)
+        self.graph = canonical(parted(graph, large), large)
         self.flow = Dataflow(self.graph)
         self.prices, self.shared = emission.prices(), Shared()
         self.verdicts: dict[object, _Verdict] = {}

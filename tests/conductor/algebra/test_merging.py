@@ -59,6 +59,26 @@ def test_queries_keys_and_values_are_one_product() -> None:
     rewritten(gradients, args, ALWAYS, rtol=1e-5)
 
 
+def test_products_of_what_was_merged_before_are_merged() -> None:
+    """The second two read what the first two made."""
+
+    def function(x: jax.Array, a: jax.Array, b: jax.Array, z: jax.Array) -> Any:
+        p, q = x @ a, x @ b
+        return z @ p, z @ q
+
+    graph, _ = rewritten(function, [array(8, 8) for _ in range(4)], ALWAYS)
+    assert count(graph, "dot_general") == 2
+
+
+def test_products_that_wait_for_each_other_are_not_merged_both() -> None:
+    def function(x: jax.Array, y: jax.Array, a: jax.Array, b: jax.Array) -> Any:
+        first, second = x @ a, y @ b
+        return x @ second, y @ first
+
+    graph, _ = rewritten(function, [array(8, 8) for _ in range(4)], ALWAYS)
+    assert count(graph, "dot_general") == 3  # of four
+
+
 def test_products_of_other_widths_and_layouts() -> None:
     def function(x: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array) -> Any:
         turned = jax.lax.dot_general(x, b, (((1,), (1,)), ((), ())))

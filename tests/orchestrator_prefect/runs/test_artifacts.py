@@ -106,6 +106,8 @@ def test_a_run_that_was_left_to_dask_is_held_against_what_that_was_to_take() -> 
 
 def test_the_outcome_of_a_run_without_a_plan() -> None:
     assert outcome_line(run(None)) == "3 tasks on 2 workers in 14 s; first run: observed"
+    alone = replace(run(None), tasks=run().tasks[:1], cluster=Cluster([Worker("big")]))
+    assert outcome_line(alone).startswith("1 task on 1 worker in 14 s")
     assert "Furthest" not in outcome_markdown(run(None))
 
 

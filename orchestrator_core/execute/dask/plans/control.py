@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from distributed.metrics import time
 
-from orchestrator_core.errors import OrchestratorError
+from orchestrator_core.errors import OrchestratorError, PlanningFailed
 from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs.followed import Followed
 from orchestrator_core.execute.dask.plans.look import UNFINISHED, look
@@ -106,7 +106,10 @@ class Control:
             self.begin(run, course, plan.predicted, plan.prefetch)
         except OrchestratorError as error:
             run.notes.append(f"the plan is not mended: {error}")
-            log.warning("the plan of run %s is followed, not mended: %s", run.snapshot.flow, error)
+            # That what mends is not compiled yet passes by itself, and nobody can do anything.
+            level = logging.INFO if isinstance(error, PlanningFailed) else logging.WARNING
+            told = "the plan of run %s is followed, not mended: %s"
+            log.log(level, told, run.snapshot.flow, error)
         except Exception as error:
             self._fault("control", error)
 

@@ -12,6 +12,7 @@ from distributed.core import Status
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.dask import client
+from orchestrator_core.execute.dask.plans import announcing
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.watch import rpc
 from orchestrator_core.execute.directives import Hold, Slot
@@ -195,7 +196,7 @@ async def test_each_epoch_has_its_own_clock(c: Client, s: Scheduler, a: Worker, 
     await stop(s, plugin)
 
 
-@pytest.mark.parametrize("what", ["no JSON", "other tasks", "too large"])
+@pytest.mark.parametrize("what", ["no JSON", "other tasks", "too large", "not compiled"])
 @cluster_test(**NO_MEMORY)
 async def test_a_plan_that_cannot_be_read_costs_only_the_mending(
     c: Client, s: Scheduler, a: Worker, b: Worker, what: str, caplog: pytest.LogCaptureFixture
@@ -203,8 +204,9 @@ async def test_a_plan_that_cannot_be_read_costs_only_the_mending(
     session, plugin = await begun(s)
     plan = planned(await client.fetch_cluster(c), 3 if what == "other tasks" else 2, str(a.name))
     text = b"{" if what == "no JSON" else plan.to_json()
-    with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
+    with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.INFO):
         patch.setattr(rpc, "PLAN_BYTES", 10 if what == "too large" else rpc.PLAN_BYTES)
+        patch.setattr(announcing, "is_missing", lambda part: what == "not compiled")
         await c.scheduler.orchestrator_begin(  # type: ignore[union-attr]
             run_id="run",
             tasks=[[f"k-t{i}", f"t{i}", "t"] for i in range(2)],
@@ -213,6 +215,9 @@ async def test_a_plan_that_cannot_be_read_costs_only_the_mending(
         )
         if what != "too large":
             await until(lambda: "is followed, not mended" in caplog.text)
+    levels = {each.levelno for each in caplog.records if "not mended" in each.message}
+    passes = {"too large": set[int](), "not compiled": {logging.INFO}}
+    assert levels == passes.get(what, {logging.WARNING})
     assert await c.gather([c.submit(add, i, key=f"k-t{i}") for i in range(2)]) == [1, 2]
     assert set((await ran_on(c)).values()) == {str(a.name)}
     assert len(session.control) == session.counters.faults == 0

@@ -1,0 +1,54 @@
+"""What people write who are new to `@optimized_flow`, and what they are told."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from prefect import flow
+from prefect.flows import Flow
+from prefect.tasks import Task
+
+OURS = (
+    *("store", "mode", "objective", "deadline", "max_price", "estimates", "report"),
+    *("cluster", "address", "cluster_class", "cluster_kwargs"),
+)
+"""Arguments of the decorator besides those of `prefect.flow`."""
+
+
+def refuse_no_function(given: Any) -> None:
+    """What is decorated is a function.
+
+    Raises:
+        TypeError: for a flow or a task, of which there is no other flow to be made, and for what
+            cannot be called.
+    """
+    if isinstance(given, Flow):
+        raise TypeError(
+            f"{given.name!r} is a flow already: put @optimized_flow in the place of @flow, not "
+            "above it; it takes the same arguments"
+        )
+    if isinstance(given, Task):
+        raise TypeError(f"{given.name!r} is a task: @optimized_flow makes a flow of a function")
+    if not callable(given) and not isinstance(given, (classmethod, staticmethod)):
+        raise TypeError(
+            f"@optimized_flow makes a flow of a function, and {given!r} is none; its arguments are "
+            'named, such as @optimized_flow(name="etl")'
+        )
+
+
+def refuse_unknown(names: Iterable[str]) -> None:
+    """These arguments are those of `prefect.flow`.
+
+    Raises:
+        TypeError: naming one that is not, and what is spelt like it.
+    """
+    signature = inspect.signature(type(flow).__call__)
+    known = [*OURS, *list(signature.parameters)[2:]]
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"optimized_flow() has no argument {name!r}{hint}")
