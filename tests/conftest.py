@@ -111,6 +111,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
 
 
+def pytest_collection_finish() -> None:
+    """Each process imports all tests, which must not compile for that."""
+    from orchestrator_core.plan.warm import is_loaded
+
+    if is_loaded():
+        raise pytest.UsageError("a file of tests runs compiled code when it is imported")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One more than there are cores: tests of servers, workers and solvers wait much."""
@@ -142,11 +150,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Those that do not wait must not plan."""
-    result = yield
-    if not _plans(item) and not _wait_for_the_compiler.cache_info().currsize:
-        from orchestrator_core.plan.warm import is_loaded
+    from orchestrator_core.plan.warm import is_loaded
 
-        assert not is_loaded(), f"it runs compiled code: {_place(item)} is of PLANS_AFTER_ALL"
+    is_told = _plans(item) or is_loaded()
+    result = yield
+    assert is_told or not is_loaded(), f"it plans: {_place(item)} is of PLANS_AFTER_ALL"
     return result
 
 

@@ -10,7 +10,8 @@ PLANNING_SHARE, LONGEST = 0.02, 5.0
 
 
 def share_of(instance: Instance) -> Budget:
-    """A small part of the run, and a few seconds at most."""
-    from orchestrator_core.plan.bounds import lower_bound
+    """A small part of the run, which takes as long as a bound says that is found at once, and a few
+    seconds at most."""
+    from orchestrator_core.plan.first_bound import quick_bound
 
-    return Budget(seconds=min(LONGEST, PLANNING_SHARE * lower_bound(instance).seconds))
+    return Budget(seconds=min(LONGEST, PLANNING_SHARE * quick_bound(instance).seconds))

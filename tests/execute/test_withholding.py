@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -137,31 +138,34 @@ def _in_this_order(instance: Instance, names: list[str]) -> Schedule:
 
 class TestJustInTime:
     INSTANCE = stream(20)
-    PLAN = fastest(INSTANCE)
+
+    @functools.cached_property
+    def plan(self) -> Schedule:
+        return fastest(self.INSTANCE)
 
     def test_loads_follow_the_pace_of_the_chain(self) -> None:
-        rehearsal = Rehearsal(self.INSTANCE, self.PLAN)
+        rehearsal = Rehearsal(self.INSTANCE, self.plan)
         loop = rehearsal.run()
         holds = just_in_time(rehearsal, loop, margin=0.1)
-        held = simulate_placed(self.INSTANCE, self.PLAN, holds=holds)
+        held = simulate_placed(self.INSTANCE, self.plan, holds=holds)
         assert footprint(self.INSTANCE, schedule_of(loop)).peak > 10 * CHUNK
         assert footprint(self.INSTANCE, held).peak < 5 * CHUNK
         assert held.makespan == pytest.approx(loop.makespan)
 
     def test_a_late_chain_holds_the_loads_longer(self) -> None:
         """Steps take half as long again as believed: no more is held for it."""
-        rehearsal = Rehearsal(self.INSTANCE, self.PLAN)
+        rehearsal = Rehearsal(self.INSTANCE, self.plan)
         holds = just_in_time(rehearsal, rehearsal.run(), margin=0.1)
         kinds = np.array([name.startswith("step") for name in self.INSTANCE.graph.names])
         slow = self.INSTANCE.seconds * np.where(kinds, 1.5, 1.0)[:, None]
-        late = simulate_placed(self.INSTANCE, self.PLAN, slow, holds=holds)
+        late = simulate_placed(self.INSTANCE, self.plan, slow, holds=holds)
         assert footprint(self.INSTANCE, late).peak < 5 * CHUNK
         assert late.makespan == pytest.approx(
-            simulate_placed(self.INSTANCE, self.PLAN, slow).makespan, rel=0.02
+            simulate_placed(self.INSTANCE, self.plan, slow).makespan, rel=0.02
         )
 
     def test_only_what_adds_to_what_is_held_waits(self) -> None:
-        rehearsal = Rehearsal(self.INSTANCE, self.PLAN)
+        rehearsal = Rehearsal(self.INSTANCE, self.plan)
         holds = just_in_time(rehearsal, rehearsal.run(), margin=0.1)
         assert holds
         assert all(name.startswith("load") for name in holds)
@@ -172,7 +176,7 @@ class TestJustInTime:
         assert just_in_time(rehearsal, rehearsal.run(), margin=0.1) == {}
 
     def test_patience_outlasts_the_planned_wait(self) -> None:
-        rehearsal = Rehearsal(self.INSTANCE, self.PLAN)
+        rehearsal = Rehearsal(self.INSTANCE, self.plan)
         loop = rehearsal.run()
         end = {a.task: a.end for a in schedule_of(loop).assignments}
         for hold in just_in_time(rehearsal, loop, margin=0.1).values():

@@ -13,7 +13,6 @@ from numba.core.caching import FunctionCache
 from orchestrator_core.plan.engine import code_cache
 from orchestrator_core.plan.engine.compiled import Kernel
 from orchestrator_core.plan.engine.locked import locked
-from orchestrator_core.plan.engine.machine import dispatcher
 
 KERNELS = """
 from orchestrator_core.plan.engine.compiled import compiled
@@ -120,6 +119,8 @@ def test_the_simulators_kernels_are_looked_after_too(place: Path) -> None:
 
 def test_who_keeps_code_is_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two processes that compile at once neither loses what the other keeps."""
+    from orchestrator_core.plan.engine.machine import dispatcher
+
     module = "orchestrator_core.plan.engine.ranks"
     folder = code_cache.folder_of(module)
     assert folder is not None

@@ -12,7 +12,6 @@ import pytest
 from numba.core import event
 from numba.core.runtime import _nrt_python, rtsys
 
-from orchestrator_core.plan.engine import machine
 from orchestrator_core.plan.engine.compiled import compiled, inner, interpreted
 
 COUNT = 5
@@ -172,6 +171,8 @@ def test_what_has_no_door_from_python_says_so() -> None:
 
 def test_another_numba_compiles_its_own_way() -> None:
     """Its inside may be another; what is compiled must not depend on that."""
+    from orchestrator_core.plan.engine import machine
+
     for options in machine.ways("0.99.0"):
         assert "pipeline_class" not in options
         assert options["cache"]
