@@ -6,7 +6,8 @@ import time
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
-from orchestrator_core.orchestrate.adopt import Verdict, judge
+from orchestrator_core.orchestrate.adopt import NO_LESSONS, Verdict, judge
+from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.price_limit import price_first
 from orchestrator_core.orchestrate.worth import Worth, worth
@@ -25,6 +26,7 @@ def advice_on(
     remark: str,
     begun: float,
     max_price: float | None = None,
+    lessons: Lessons = NO_LESSONS,
 ) -> Advice:
     """Is the plan to be followed?
 
@@ -34,8 +36,9 @@ def advice_on(
             began.
         max_price: where Dask's own way costs more, the plan is judged by its price; its repairs
             keep to it.
+        lessons: what Dask alone really took in earlier runs.
     """
-    verdict = _verdict(forecast, min_gain, max_price)
+    verdict = _verdict(forecast, min_gain, max_price, lessons)
     return advised(forecast, verdict, _bound(forecast), remark, begun, max_price)
 
 
@@ -80,7 +83,9 @@ def _bound(forecast: Forecast) -> Bound:
     return first_bound(forecast.instance, MAKESPAN, BOUNDING)
 
 
-def _verdict(forecast: Forecast, min_gain: float, max_price: float | None) -> Verdict | Worth:
+def _verdict(
+    forecast: Forecast, min_gain: float, max_price: float | None, lessons: Lessons
+) -> Verdict | Worth:
     instance, pessimistic = forecast.instance, forecast.pessimistic
     schedule, objective = forecast.result.schedule, forecast.objective
     if has_deadlines(instance.graph):
@@ -90,5 +95,5 @@ def _verdict(forecast: Forecast, min_gain: float, max_price: float | None) -> Ve
         if by_price.default[0] > max_price:
             return by_price
     if objective == MAKESPAN:
-        return judge(instance, pessimistic, schedule, min_gain)
+        return judge(instance, pessimistic, schedule, min_gain, lessons=lessons)
     return worth(instance, pessimistic, schedule, objective, min_gain)

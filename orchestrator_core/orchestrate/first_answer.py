@@ -15,6 +15,7 @@ from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.measures.measures import NONE
 from orchestrator_core.orchestrate.adopt import Verdict, judge
 from orchestrator_core.orchestrate.decision import advised
+from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
@@ -42,7 +43,13 @@ Price = Callable[[float], Instance]
 
 
 def first_answer(
-    price: Price, quantile: float, memory: Memory, flow: str, min_gain: float, begun: float
+    price: Price,
+    quantile: float,
+    memory: Memory,
+    flow: str,
+    min_gain: float,
+    begun: float,
+    lessons: Lessons,
 ) -> Advice:
     """What to do with a small graph, for the least makespan.
 
@@ -51,6 +58,7 @@ def first_answer(
         memory: where schedules are stored, this one too.
         min_gain: part of Dask's time that it must save.
         begun: `time.perf_counter` when planning began.
+        lessons: what Dask alone really took in earlier runs.
 
     Raises:
         OrchestratorError: if no plan is possible.
@@ -58,7 +66,7 @@ def first_answer(
     with interpreting():
         instance, pessimistic = price(0.5), price(quantile)
         result, cache = _schedule(instance, memory, flow)
-        verdict = _verdict(instance, pessimistic, result, min_gain)
+        verdict = _verdict(instance, pessimistic, result, min_gain, lessons)
         expected = max(verdict.drawn.planned, result.lower_bound)
         forecast = Forecast(instance, pessimistic, result, expected, cache)
         bound = Bound(result.lower_bound, result.bound_method)
@@ -66,7 +74,11 @@ def first_answer(
 
 
 def _verdict(
-    instance: Instance, pessimistic: Instance, result: PlanResult, min_gain: float
+    instance: Instance,
+    pessimistic: Instance,
+    result: PlanResult,
+    min_gain: float,
+    lessons: Lessons,
 ) -> Verdict:
     mends = instance.graph.n_instances <= MENDED
     return judge(
@@ -75,6 +87,7 @@ def _verdict(
         result.schedule,
         min_gain,
         measures=NONE,
+        lessons=lessons,
         chances=CHANCES,
         mends=mends,
     )

@@ -116,6 +116,19 @@ class Memory:
                     found.append(self._store.run(line.run_id))
         return found
 
+    def left_to_dask(self, flow: str, graph_signature: str, limit: int) -> list[RunRecord]:
+        """Of the flow's recent runs of this graph that Dask alone placed and that ended well, so
+        many at most, the newest first."""
+        found: list[RunRecord] = []
+        for line in self._store.runs(flow=flow, limit=RECENT):
+            if len(found) == limit:
+                break
+            is_right = line.status == "ok" and line.mode == "observed"
+            if is_right and line.graph_signature == graph_signature:
+                with suppress(UnknownRun):
+                    found.append(self._store.run(line.run_id))
+        return found
+
     def history(self, flow: str) -> Iterator[RunRecord]:
         """Runs of the flow that ended well, the newest first, one of each graph; read one by
         one."""

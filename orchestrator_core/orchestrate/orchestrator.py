@@ -111,7 +111,7 @@ class Orchestrator(Forecaster):
             self._asked = True
             try:
                 target = self.objective if objective is None else Objective.of(objective)
-                lessons = self._experience.of(keys.graph.digest, cluster)
+                lessons = self._lessons(flow, keys.graph.digest, cluster)
                 advice = self._decide(graph, cluster, flow, target, lessons)
                 advice = self._setup(graph, cluster, advice)
             except OrchestratorError as error:
@@ -196,7 +196,7 @@ class Orchestrator(Forecaster):
         if self.hasty and by_time:
             return self._at_once(graph, cluster, flow, lessons, begun)
         if by_time and self._may_be_brisk(graph.n_instances):
-            advice = self._first(graph, cluster, flow, begun)
+            advice = self._first(graph, cluster, flow, begun, lessons)
             if advice.plan is None or advice.plan.predicted * PLANNING_SHARE < LOADING:
                 return advice
         from orchestrator_core.orchestrate.decision import advice_on
@@ -210,11 +210,12 @@ class Orchestrator(Forecaster):
             forecast = self._forecast(softened(graph), cluster, flow, least)
             late = f"deadlines cannot be met ({error}), so this is for least lateness; "
         if self.max_price is None:
-            return advice_on(forecast, self.min_gain, late, begun)
+            return advice_on(forecast, self.min_gain, late, begun, lessons=lessons)
         from orchestrator_core.orchestrate.price_limit import within_price
 
         forecast, dear = within_price(forecast, self.max_price, self.budget)
-        return advice_on(forecast, self.min_gain, late + dear, begun, self.max_price)
+        remark = late + dear
+        return advice_on(forecast, self.min_gain, remark, begun, self.max_price, lessons)
 
     def _may_be_brisk(self, tasks: int) -> bool:
         """Is a question about so many tasks answered without compiled code?"""
@@ -222,11 +223,21 @@ class Orchestrator(Forecaster):
 
         return self.brisk and tasks <= MOST and not warm.is_loaded()
 
-    def _first(self, graph: TaskGraph, cluster: Cluster, flow: str, begun: float) -> Advice:
+    def _lessons(self, flow: str, graph_signature: str, cluster: Cluster) -> Lessons:
+        """What runs of this graph taught: those that this advisor was told of, where nobody may
+        wait for a database; else those of the flow that Dask placed."""
+        if self.hasty:
+            return self._experience.of(graph_signature, cluster)
+        return Lessons.of_dask(self._memory.left_to_dask(flow, graph_signature, RECENT), cluster)
+
+    def _first(
+        self, graph: TaskGraph, cluster: Cluster, flow: str, begun: float, lessons: Lessons
+    ) -> Advice:
         from orchestrator_core.orchestrate.first_answer import first_answer
 
         price = partial(self.price, graph, cluster)
-        return first_answer(price, PESSIMISTIC, self._memory, flow, self.min_gain, begun)
+        gain = self.min_gain
+        return first_answer(price, PESSIMISTIC, self._memory, flow, gain, begun, lessons)
 
     def _at_once(
         self, graph: TaskGraph, cluster: Cluster, flow: str, lessons: Lessons, begun: float

@@ -38,13 +38,16 @@ def recorded(orchestrator: Orchestrator, speeds: tuple[float, ...], seed: int = 
     advice = orchestrator.advise(graph, alike(), "flow")
     for run_id in ("r0", "r1"):
         tasks = [o for o in observed if o.run_id == run_id]
+        busy = Counter[str]()
+        for each in tasks:
+            busy[each.worker] += each.seconds
         records = [TaskRecord(o.task, o.kind, o.worker, KIND, 0.0, o.seconds, 1e3) for o in tasks]
         orchestrator.record(
             RunRecord(
                 run_id=run_id,
                 flow="flow",
                 started_at=0.0,
-                seconds=sum(o.seconds for o in tasks) / 4,
+                seconds=max(busy.values()),
                 mode="observed",
                 reason=advice.reason,
                 graph=graph,

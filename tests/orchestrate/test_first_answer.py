@@ -20,9 +20,11 @@ from orchestrator_core import (
     Worker,
     check_schedule,
 )
+from orchestrator_core.execute.advice import Advice
 from orchestrator_core.orchestrate import first_answer
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.forecaster import IN_A_HURRY
+from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.plan import warm
 from orchestrator_core.store.codec import pack_json
 from orchestrator_core.store.memory import MemoryStore
@@ -142,6 +144,35 @@ def test_a_new_process_answers_without_a_compiler(tmp_path: Path) -> None:
     in_this = Orchestrator(store, planners=("heft",)).forecast(sweep(), CLUSTER).result
     store.close()
     assert in_this.lower_bound <= float(told.stdout) <= in_this.makespan * (1 + 1e-9)
+
+
+@pytest.mark.usefixtures("cold")
+@pytest.mark.parametrize("brisk", [True, False])
+def test_what_dask_really_took_is_held_against_the_plan(store: MemoryStore, brisk: bool) -> None:
+    """A few simulated runs of Dask may all be lucky, or none: what it took in earlier runs of the
+    same graph counts the more, the more there were. The time before the first task is no part."""
+
+    def advised(seconds: float, runs: int) -> Advice:
+        for number in range(runs):
+            late = tuple(replace(t, start=t.start + 9, end=t.end + 9) for t in own.tasks)
+            again = replace(own, run_id=f"{len(told):032}", seconds=9 + seconds, tasks=late)
+            store.add_run(replace(again, graph_signature=digest, started_at=1.0 + number))
+            told.append(again)
+        orchestrator = Orchestrator(store, brisk=brisk)
+        advice = orchestrator.advise(sweep(), CLUSTER, "sweep")
+        orchestrator.close()
+        assert advice.plan is not None
+        return advice
+
+    own, told = run_of(sweep()), []
+    digest = Keys.of(sweep(), CLUSTER).graph.digest
+    alone = advised(0.0, 0)
+    assert alone.adopted
+    usual = alone.plan.default_predicted
+    slow = advised(2.0 * usual, 1).plan.default_predicted
+    assert 1.15 * usual < slow < 2.0 * usual, "half way, in the logarithm"
+    quick = advised(0.8 * usual, 5).plan.default_predicted
+    assert quick < 0.9 * usual
 
 
 @pytest.mark.usefixtures("cold")
