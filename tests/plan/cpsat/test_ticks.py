@@ -44,7 +44,7 @@ def test_times_without_a_unit_that_fits_are_rounded_down(times: list[float]) -> 
 @given(seconds, st.integers(min_value=10, max_value=MOST_TICKS))
 def test_a_horizon_in_ticks_is_neither_too_long_nor_wasteful(horizon: float, most: int) -> None:
     ticks = choose_ticks([math.pi, math.e], horizon, most)
-    assert most / 2 <= ticks.floor(horizon) <= most
+    assert most // 2 <= ticks.floor(horizon) <= most
 
 
 @given(seconds, seconds)
