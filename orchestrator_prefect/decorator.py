@@ -90,7 +90,7 @@ def optimized_flow(
             decorated is no function.
     """
     given = flow_arguments.pop("task_runner", None)
-    refuse_unknown(flow_arguments)
+    refuse_unknown(flow_arguments, optimized_flow)
     where = {
         "cluster": cluster,
         "address": address,

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator_core.cli import words
+from orchestrator_core import words
 from orchestrator_core.cli.console import clean, print_json, remark, results, toned
 from orchestrator_core.cli.tables import Cell, Column, make_table
 from orchestrator_core.report.diff import Diff

@@ -67,8 +67,8 @@ def _last(store: Store, back: int, flow: str | None) -> RunRecord:
 
 def _near(store: Store, run: str) -> str:
     """Runs whose id or flow is near to what was asked for, for the end of a message."""
-    from orchestrator_core.cli.words import ago
     from orchestrator_core.report.names import near
+    from orchestrator_core.words import ago
 
     if not run:
         return ""

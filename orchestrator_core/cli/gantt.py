@@ -13,7 +13,7 @@ from rich.text import Text
 
 from orchestrator_core.cli.console import clean
 from orchestrator_core.cli.lanes import Piece, WorkerUse
-from orchestrator_core.cli.words import plural, seconds
+from orchestrator_core.words import plural, seconds
 
 MOST_LINES = 32
 """Lines of the chart; workers beyond are counted, the busiest are shown."""

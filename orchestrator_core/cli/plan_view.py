@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator_core.cli import words
+from orchestrator_core import words
 from orchestrator_core.cli.console import clean, print_json, remark, results
 from orchestrator_core.cli.dry_run import DryRun
 from orchestrator_core.cli.gantt import Palette, draw

@@ -72,7 +72,7 @@ def _price_run(
     flow: str, run: RunRecord, machines: Machines, orchestrator: Orchestrator
 ) -> Question:
     """The graph of the flow's last run, with what all of them taught."""
-    from orchestrator_core.cli import words
+    from orchestrator_core import words
     from orchestrator_core.orchestrate.forecaster import PESSIMISTIC
     from orchestrator_core.plan.dates import softened
 

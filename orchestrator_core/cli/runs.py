@@ -59,7 +59,7 @@ def _columns() -> list[Column]:
 
 
 def _row(run: RunSummary) -> list[str | Text]:
-    from orchestrator_core.cli import words
+    from orchestrator_core import words
     from orchestrator_core.cli.console import toned
 
     return [

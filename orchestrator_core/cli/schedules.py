@@ -59,7 +59,7 @@ def _columns() -> list[Column]:
 
 
 def _row(stored: StoredSchedule) -> list[str]:
-    from orchestrator_core.cli import words
+    from orchestrator_core import words
 
     return [
         stored.key.graph_signature[:8],
@@ -78,7 +78,7 @@ def _row(stored: StoredSchedule) -> list[str]:
 
 
 def _entry(stored: StoredSchedule) -> dict[str, Any]:
-    from orchestrator_core.cli import words
+    from orchestrator_core import words
 
     return {
         "graph_signature": stored.key.graph_signature,

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator_core.cli import words
+from orchestrator_core import words
 from orchestrator_core.cli.machines import EQUAL_WORKERS
 from orchestrator_core.cli.question import Question
 from orchestrator_core.cli.target import FlowTarget

@@ -8,7 +8,6 @@ would find beside that is less than its loading costs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
@@ -19,11 +18,10 @@ from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.orchestrate.schedules import Start, keep, recall, recall_near
+from orchestrator_core.orchestrate.schedules import Start, begun_from, keep, recall, recall_near
 from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.compiled import interpreting
-from orchestrator_core.plan.portfolio import HINT, plan
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.search.shaken import NAME as SHAKEN
 from orchestrator_core.plan.search.shaken import shaken
@@ -112,8 +110,4 @@ def _planned(instance: Instance, near: Start | None) -> PlanResult:
     if found is not None:
         starts.append(Start(found, SHAKEN, is_near=False))
     best = min(starts, key=lambda each: each.schedule.makespan, default=None)
-    hint = None if best is None else best.schedule
-    result = plan(instance, BUDGET, (PLANNER,), hint=hint)
-    if best is not None and result.planner == HINT:
-        return replace(result, planner=best.planner)
-    return result
+    return begun_from(best, instance, BUDGET, (PLANNER,))[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 from orchestrator_core.errors import UnknownRun
 from orchestrator_core.execute.record import RunRecord
@@ -24,7 +25,13 @@ from orchestrator_core.orchestrate.scribe.writing import (
     Written,
     speeds_of,
 )
-from orchestrator_core.store.base import ScheduleKey, Store, StoredFinding, StoredSchedule
+from orchestrator_core.store.base import (
+    RunSummary,
+    ScheduleKey,
+    Store,
+    StoredFinding,
+    StoredSchedule,
+)
 from orchestrator_core.store.safe import SafeStore
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_core.store.writer import BackgroundWriter
@@ -108,35 +115,30 @@ class Memory:
 
     def latest_runs(self, flow: str, limit: int) -> list[RunRecord]:
         """Of the newest so many runs of the flow, those that ended well."""
-        found = []
-        for line in self._store.runs(flow=flow, limit=limit):
-            # Between the two questions somebody may have removed it.
-            with suppress(UnknownRun):
-                if line.status == "ok":
-                    found.append(self._store.run(line.run_id))
-        return found
+        return list(self._read(self._right(flow, limit)))
 
     def left_to_dask(self, flow: str, graph_signature: str, limit: int) -> list[RunRecord]:
         """Of the flow's recent runs of this graph that Dask alone placed and that ended well, so
         many at most, the newest first."""
-        found: list[RunRecord] = []
-        for line in self._store.runs(flow=flow, limit=RECENT):
-            if len(found) == limit:
-                break
-            is_right = line.status == "ok" and line.mode == "observed"
-            if is_right and line.graph_signature == graph_signature:
-                with suppress(UnknownRun):
-                    found.append(self._store.run(line.run_id))
-        return found
+        observed = (line for line in self._right(flow, RECENT) if line.mode == "observed")
+        same = (line for line in observed if line.graph_signature == graph_signature)
+        return list(self._read(islice(same, limit)))
 
     def history(self, flow: str) -> Iterator[RunRecord]:
         """Runs of the flow that ended well, the newest first, one of each graph; read one by
         one."""
-        seen: set[str] = set()
-        for line in self._store.runs(flow=flow, limit=RECENT):
-            if line.status != "ok" or line.graph_signature in seen:
-                continue
-            seen.add(line.graph_signature)
+        newest: dict[str, RunSummary] = {}
+        for line in self._right(flow, RECENT):
+            newest.setdefault(line.graph_signature, line)
+        return self._read(newest.values())
+
+    def _right(self, flow: str, limit: int) -> Iterator[RunSummary]:
+        """Of the newest so many runs of the flow, those that ended well."""
+        return (line for line in self._store.runs(flow=flow, limit=limit) if line.status == "ok")
+
+    def _read(self, lines: Iterable[RunSummary]) -> Iterator[RunRecord]:
+        """These runs, one by one; without those that somebody has removed in the meantime."""
+        for line in lines:
             with suppress(UnknownRun):
                 yield self._store.run(line.run_id)
 

@@ -19,7 +19,7 @@ from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.orchestrate.alike import ALIKE, are_alike
 from orchestrator_core.orchestrate.changeover import with_changeover
 from orchestrator_core.orchestrate.crowding import with_crowding
-from orchestrator_core.orchestrate.experience import Crowd, Experience, Lessons, crowd_of
+from orchestrator_core.orchestrate.experience import RUNS, Crowd, Experience, Lessons, crowd_of
 from orchestrator_core.orchestrate.forecast import STATED, is_known
 from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
 from orchestrator_core.orchestrate.keys import Keys
@@ -228,7 +228,7 @@ class Orchestrator(Forecaster):
         wait for a database; else those of the flow that Dask placed."""
         if self.hasty:
             return self._experience.of(graph_signature, cluster)
-        return Lessons.of_dask(self._memory.left_to_dask(flow, graph_signature, RECENT), cluster)
+        return Lessons.of_dask(self._memory.left_to_dask(flow, graph_signature, RUNS), cluster)
 
     def _first(
         self, graph: TaskGraph, cluster: Cluster, flow: str, begun: float, lessons: Lessons

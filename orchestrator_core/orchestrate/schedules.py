@@ -56,16 +56,28 @@ def make(
     Returns beside it ``hit`` if the stored one was not bettered, ``near`` if it was stored for
     other costs, else ``miss``.
     """
+    asked = planners or _asked(objective, budget)
+    result, is_kept = begun_from(start, instance, budget, asked, objective)
+    if start is None:
+        return result, "miss"
+    return result, "near" if start.is_near else "hit" if is_kept else "miss"
+
+
+def begun_from(
+    start: Start | None,
+    instance: Instance,
+    budget: Budget,
+    planners: Sequence[str] | None,
+    objective: Objective = MAKESPAN,
+) -> tuple[PlanResult, bool]:
+    """A new plan, and whether it is the one that it was begun from, by whoever made that."""
     from orchestrator_core.plan.portfolio import HINT, plan
 
     hint = None if start is None else start.schedule
-    asked = planners or _asked(objective, budget)
-    result = plan(instance, budget, asked, hint=hint, objective=objective)
-    if start is None:
-        return result, "miss"
-    is_kept = result.planner == HINT
-    result = replace(result, planner=start.planner) if is_kept else result
-    return result, "near" if start.is_near else "hit" if is_kept else "miss"
+    result = plan(instance, budget, planners, hint=hint, objective=objective)
+    if start is None or result.planner != HINT:
+        return result, False
+    return replace(result, planner=start.planner), True
 
 
 def _asked(objective: Objective, budget: Budget) -> Sequence[str] | None:

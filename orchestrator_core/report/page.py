@@ -15,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from orchestrator_core import words
 from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.learn.drift import drift
@@ -64,7 +65,11 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_on_one_line
     )
-    environment.filters |= {"seconds": _seconds, "percent": _percent, "short_kind": short_kind}
+    environment.filters |= {
+        "seconds": words.seconds,
+        "percent": words.percent,
+        "short_kind": short_kind,
+    }
     return environment.from_string(_resource("page.html.j2"))
 
 
@@ -84,27 +89,11 @@ def _embed(data: dict[str, Any]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _seconds(value: float | None) -> str:
-    if value is None or not math.isfinite(value):
-        return "–"
-    if value >= 7200:
-        return f"{value / 3600:.2f} h"
-    if value >= 600:
-        return f"{value / 60:.1f} min"
-    if value >= 0.1:
-        return f"{value:.2f} s" if value < 100 else f"{value:.1f} s"
-    return "0 s" if value == 0 else f"{1000 * value:.2g} ms"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None or not math.isfinite(value) else f"{100 * value:.1f} %"
-
-
 def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
     """(label, value, remark) of the cards at the top."""
     cards = []
     if run.tasks:
-        cards.append(("took", _seconds(run.seconds), f"{len(run.tasks):,} tasks, {run.mode}"))
+        cards.append(("took", words.seconds(run.seconds), f"{len(run.tasks):,} tasks, {run.mode}"))
     if run.plan:
         cards += _plan_figures(run, run.plan)
     return cards
@@ -112,18 +101,19 @@ def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
 
 def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]]:
     missed = run.seconds / plan.forecast - 1 if run.tasks and plan.forecast > 0 else None
-    off = f"actual {'+' if (missed or 0) >= 0 else '−'}{_percent(abs(missed))}" if missed else ""
+    off = f"actual {words.percent(missed, sign=True)}" if missed is not None else ""
     excess = plan.schedule.makespan - plan.lower_bound
     gap = excess / plan.lower_bound if plan.lower_bound > 0 else None
+    verdict = "optimal" if gap is not None and gap <= 1e-6 else "at most"
     cards = [
-        ("predicted", _seconds(plan.forecast), off or f"by {plan.planner}"),
-        ("no plan can beat", _seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
-        ("proven gap", _percent(gap), "optimal" if gap is not None and gap <= 1e-6 else "at most"),
+        ("predicted", words.seconds(plan.forecast), off or f"by {plan.planner}"),
+        ("no plan can beat", words.seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
+        ("proven gap", words.percent(gap), verdict),
     ]
     if plan.default_predicted:
         faster = plan.default_predicted / plan.predicted if plan.predicted > 0 else math.nan
         remark = f"simulated; the plan is {faster:.2f}× as fast"
-        cards.append(("Dask's own order", _seconds(plan.default_predicted), remark))
+        cards.append(("Dask's own order", words.seconds(plan.default_predicted), remark))
     return cards
 
 

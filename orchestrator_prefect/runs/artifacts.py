@@ -10,6 +10,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.words import plural
 from orchestrator_prefect.runs.promise import finite_gap
 
 SURPRISES = 5
@@ -51,7 +52,7 @@ def plan_markdown(flow: str, plan: PlanRecord, foreseen: int = 0) -> str:
 
 def outcome_line(run: RunRecord) -> str:
     """One line: what was forecast, what happened."""
-    tasks, workers = _counted(len(run.tasks), "task"), _counted(len(run.cluster), "worker")
+    tasks, workers = plural(len(run.tasks), "task"), plural(len(run.cluster), "worker")
     done = f"{tasks} on {workers} in {seconds(run.seconds)}"
     if run.plan is None:
         return f"{done}; {clean(run.reason)}"
@@ -88,10 +89,6 @@ def escaped(text: str) -> str:
 def seconds(amount: float) -> str:
     """A duration to three digits."""
     return f"{amount:.3g} s" if amount < 1000 else f"{amount:.0f} s"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _tasks(plan: PlanRecord, foreseen: int) -> list[tuple[str, ...]]:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
 from prefect import flow
 from prefect.flows import Flow
 from prefect.tasks import Task
-
-OURS = (
-    *("store", "mode", "objective", "deadline", "max_price", "estimates", "report"),
-    *("cluster", "address", "cluster_class", "cluster_kwargs"),
-)
-"""Arguments of the decorator besides those of `prefect.flow`."""
 
 
 def refuse_no_function(given: Any) -> None:
@@ -39,14 +33,15 @@ def refuse_no_function(given: Any) -> None:
         )
 
 
-def refuse_unknown(names: Iterable[str]) -> None:
-    """These arguments are those of `prefect.flow`.
+def refuse_unknown(names: Iterable[str], decorator: Callable[..., Any]) -> None:
+    """These arguments are those of `prefect.flow`, to which the decorator adds its own.
 
     Raises:
         TypeError: naming one that is not, and what is spelt like it.
     """
-    signature = inspect.signature(type(flow).__call__)
-    known = [*OURS, *list(signature.parameters)[2:]]
+    ours = inspect.signature(decorator).parameters.values()
+    known = [each.name for each in ours if each.kind is each.KEYWORD_ONLY]
+    known += list(inspect.signature(type(flow).__call__).parameters)[2:]
     for name in names:
         if name not in known:
             near = get_close_matches(name, known, n=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from orchestrator_core.cli import words
+from orchestrator_core import words
 from orchestrator_core.cli.console import clean, results
 from orchestrator_core.cli.gantt import LONGEST_NAME, MOST_LINES, Palette, draw
 from orchestrator_core.cli.lanes import Piece, WorkerUse, pack

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator_core.cli import words
+from orchestrator_core import words
 from orchestrator_core.cli.console import clean, results
 from orchestrator_core.cli.tables import Cell, Column, make_table
 

@@ -14,7 +14,6 @@ from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.ir.written import in_place_of
 from orchestrator_core.conductor.recurrence.absorb import absorb, absorb_shared
 from orchestrator_core.conductor.recurrence.chunking import chunked_pairs
-from orchestrator_core.conductor.recurrence.filled import fill
 from orchestrator_core.conductor.recurrence.forms import (
     BY_PRODUCTS,
     alone,
@@ -23,6 +22,7 @@ from orchestrator_core.conductor.recurrence.forms import (
 )
 from orchestrator_core.conductor.recurrence.name import NAME
 from orchestrator_core.conductor.recurrence.rolling import roll_up
+from orchestrator_core.conductor.recurrence.stacked import stack_filled
 from orchestrator_core.conductor.recurrence.unparallel import unparallel
 from orchestrator_core.conductor.rewrite import in_bodies
 from orchestrator_core.conductor.site import AS_IT_IS, Site
@@ -34,7 +34,7 @@ def recurrence(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 
 def _in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    graph, filled = fill(graph, goal)
+    graph, filled = stack_filled(graph, goal)
     graph, unrolled = roll_up(graph, goal)
     graph, parallel = unparallel(graph, goal)
     before = set(_loops(graph))

@@ -551,6 +551,28 @@ def stacked_under_jit_and_remat(x, w):
     return layer(layer(x))
 
 
+@affine((T, D))
+def some_elements_replaced(x):
+    """Their past is forgotten in each step: the matrix has zeros there."""
+
+    def step(h, x):
+        h = (0.9 * h + x).at[jnp.array([0, 2])].set(x[1])
+        return h, h
+
+    return lax.scan(step, jnp.ones(D), x)[1]
+
+
+@affine((T, D))
+def shifted_by_one(x):
+    """A delay line: elements are moved into places that are free of them."""
+
+    def step(h, x):
+        h = jnp.zeros(D).at[jnp.array([1, 2])].set(0.5 * h[:2]) + x
+        return h, h
+
+    return lax.scan(step, jnp.ones(D), x)[1]
+
+
 @near_miss((T, D), (D, D))
 def tanh_rnn(x, w):
     return lax.scan(lambda h, x: (jnp.tanh(x + h @ w),) * 2, jnp.zeros(D), x)[1]
@@ -691,3 +713,12 @@ def whole_numbers_divided(x):
         return c, c * x
 
     return lax.scan(step, jnp.full(D, 100), x)[1]
+
+
+@near_miss((T, D))
+def replaced_where_the_carry_says(x):
+    def step(h, x):
+        h = (0.9 * h + x).at[(h[0] > 0).astype(int)].set(x[1])
+        return h, h
+
+    return lax.scan(step, jnp.ones(D), x)[1]

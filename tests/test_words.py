@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from orchestrator_core.cli import words
+from orchestrator_core import words
 
 
 @pytest.mark.parametrize(
