@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator_core.conductor.algebra.convolutions import folded_into
+from orchestrator_core.conductor.algebra.first_axes import summed_by_products
 from orchestrator_core.conductor.algebra.judged import NAME
 from orchestrator_core.conductor.algebra.products import merged
 from orchestrator_core.conductor.algebra.shorter import shorter
@@ -20,7 +21,7 @@ def algebra(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 
 def algebra_again(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    """After all others: what they have made shorter and merged, and products turned as the device
+    """After all others: what they have made shorter and merged, and products and sums as the device
     likes them, which would have hidden them from the others."""
     return in_bodies(_again_in_one, graph, goal)
 
@@ -28,7 +29,7 @@ def algebra_again(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 def _again_in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     graph, _ = shorter(graph)
     sites = []
-    for improve in (merged, turned):
+    for improve in (merged, turned, summed_by_products):
         graph, more = improve(graph, goal)
         sites += [site for site in more if site.is_changed]
     return graph, list(dict.fromkeys(sites))

@@ -26,11 +26,13 @@ class Group:
         root: the node whose outputs it stores.
         nodes: all that it computes, the root first; cheap ones are in several groups.
         reads: how many bytes of which stored values, slices being less than the whole.
+        is_library: a library computes it, not code that XLA makes.
     """
 
     root: Node
     nodes: tuple[Node, ...]
     reads: Mapping[Value, float]
+    is_library: bool = False
 
 
 def is_read_in_place(group: Group, value: Value, flow: Flow) -> bool:
@@ -146,7 +148,7 @@ class _Plan:
                     reads[value] = min(value.nbytes, reads.get(value, 0.0) + share * value.nbytes)
                 elif maker not in nodes:
                     open_.append((maker, share))
-        return Group(root, tuple(nodes), reads)
+        return Group(root, tuple(nodes), reads, root in self.library)
 
     def _is_within(self, maker: Node, reader: Node) -> bool:
         """Is it computed where it is read?"""

@@ -12,6 +12,7 @@ from orchestrator_core.conductor.cost.calls import body_of
 from orchestrator_core.conductor.cost.current_device import this_device
 from orchestrator_core.conductor.cost.device import Device
 from orchestrator_core.conductor.cost.fusion import Group, groups
+from orchestrator_core.conductor.cost.library_rows import beside_s
 from orchestrator_core.conductor.cost.liveness import peak
 from orchestrator_core.conductor.cost.loops import trips
 from orchestrator_core.conductor.cost.lying import is_better_turned
@@ -53,7 +54,7 @@ def seconds_of_group(group: Group, device: Device) -> float:
     if node.name == "dot_general":
         busy += _turning(node, device)
     moving = work.nbytes / device.byte_rate(work.nbytes)
-    return max(busy, moving) + work.kernels * device.start_s(made)
+    return max(busy, moving) + beside_s(group, device) + work.kernels * device.start_s(made)
 
 
 def seconds_of_work(work: Work, device: Device, dtype: object = None) -> float:
@@ -75,7 +76,7 @@ def computing(work: Work, device: Device, dtype: object = None) -> float:
     return (
         work.dot_flops / device.dot_rate(dtype)
         + (work.flops - work.dot_flops) / device.loop_rate
-        + work.transcendentals / device.call_rate
+        + work.calls / device.call_rate
     )
 
 

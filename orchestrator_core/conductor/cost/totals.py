@@ -36,6 +36,7 @@ def work_of_group(group: Group, platform: str) -> Work:
         nbytes=sum(group.reads.values()) + written(group),
         dot_flops=sum(work.dot_flops for work in inner),
         kernels=1,
+        calls=sum(work.calls for work in inner),
     )
 
 

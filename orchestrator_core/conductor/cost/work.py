@@ -11,7 +11,8 @@ class Work:
     own as ``params["work"]``.
 
     Attributes:
-        flops: additions and multiplications. transcendentals: calls of ``exp`` and the like.
+        flops: additions and multiplications. transcendentals: of ``exp`` and the like, each is one.
+        calls: so many of ``exp`` would take as long as those; all others have prices of their own.
         nbytes: read from and written to memory. temp_bytes: held at the worst moment beside what
             the node reads and returns. dot_flops: those of `flops` that are in matrix products.
         kernels: started one after another, in loops once for each step.
@@ -23,6 +24,7 @@ class Work:
     temp_bytes: int = 0
     dot_flops: float = 0.0
     kernels: float = 0.0
+    calls: float = 0.0
 
     def __add__(self, other: Work) -> Work:
         """Of one after the other."""
@@ -33,6 +35,7 @@ class Work:
             max(self.temp_bytes, other.temp_bytes),
             self.dot_flops + other.dot_flops,
             self.kernels + other.kernels,
+            self.calls + other.calls,
         )
 
     def times(self, count: float) -> Work:
@@ -44,4 +47,5 @@ class Work:
             self.temp_bytes,
             self.dot_flops * count,
             self.kernels * count,
+            self.calls * count,
         )

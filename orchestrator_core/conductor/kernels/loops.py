@@ -63,11 +63,11 @@ class StreamProgram:
         programs = math.prod(self.kernel.stream.count.values())
         once = work_of(self.kernel.graph, "gpu").times(programs * self.kernel.length)
         moved = sum(each.nbytes for each in (*self.node.inputs, *self.node.outputs))
-        return Work(once.flops, once.transcendentals, moved, 0, once.dot_flops, 1.0)
+        return dataclasses.replace(once, nbytes=moved, temp_bytes=0, kernels=1.0)
 
     def seconds(self, device: Device) -> float:
         work = self.work
-        computing = work.flops / device.loop_rate + work.transcendentals / device.call_rate
+        computing = work.flops / device.loop_rate + work.calls / device.call_rate
         waiting = self.kernel.length * STEP_S
         return max(computing, waiting, work.nbytes / device.bandwidth) + device.kernel_s
 

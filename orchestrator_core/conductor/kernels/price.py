@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 from orchestrator_core.conductor.cost import Device, Work, work_of
@@ -28,7 +29,7 @@ def work_of_kernel(kernel: PassKernel) -> Work:
     values = sum(value.nbytes for value in kernel.side.recipe.values)
     made = sum(math.prod(cut.shape) * 4 for cut in kernel.state)
     kernels = 1.0 if kernel.watch is None else 1.0 + WATCHING
-    return Work(done.flops, done.transcendentals, values + made, 0, done.dot_flops, kernels)
+    return dataclasses.replace(done, nbytes=values + made, temp_bytes=0, kernels=kernels)
 
 
 def seconds_of_kernel(kernel: PassKernel, work: Work, device: Device) -> float:
@@ -37,7 +38,7 @@ def seconds_of_kernel(kernel: PassKernel, work: Work, device: Device) -> float:
     computing = (
         work.dot_flops / (REACHED * device.dot_rate(dtype))
         + (work.flops - work.dot_flops) / device.loop_rate
-        + work.transcendentals / device.call_rate
+        + work.calls / device.call_rate
     )
     programs = kernel.rows * math.prod(kernel.cell.count.values())
     busy = min(1.0, programs * THREADS / device.width)

@@ -53,7 +53,7 @@ def _seconds(node: Node) -> float:
     computing = (
         work.dot_flops / device.dot_rate(dtype)
         + (work.flops - work.dot_flops) / device.loop_rate
-        + work.transcendentals / device.call_rate
+        + work.calls / device.call_rate
     )
     if node.name in LOOPS:
         return computing

@@ -73,6 +73,7 @@ def pass_price(runner: Runner) -> PassPrice:
         inside,
         done.dot_flops,
         done.kernels,
+        done.calls,
     )
     return PassPrice(once * (tiles - skipped) + rows, whole, tiles, skipped)
 

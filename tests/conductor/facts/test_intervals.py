@@ -93,3 +93,19 @@ def test_an_exact_zero_stays_one_and_an_underflow_is_one() -> None:
     assert interval_of(product, [zero, finite]).is_zero
     far = Interval(np.float32(-1e9), np.float32(-1e8), np.bool_(True))
     assert interval_of(exponential, [far]).is_zero
+
+
+@pytest.mark.parametrize(("low", "is_sound"), [(-3e38, False), (-1.0, True)])
+def test_a_sum_whose_parts_may_be_both_infinities_may_be_no_number(
+    low: float, is_sound: bool
+) -> None:
+    """On a machine with other vectors, another part of it overflows first."""
+    x = jnp.zeros((8,))
+    graph = read(jax.make_jaxpr(lambda x: [x.sum(), x @ jnp.maximum(x, 0.0)])(x))
+    total = next(node for node in graph.nodes if node.name == "reduce_sum")
+    given = Interval(np.float32(low), np.float32(3e38), np.bool_(True))
+    found = interval_of(total, [given])
+    assert bool(found.sound) == is_sound
+    assert np.isposinf(found.high)
+    product = next(node for node in graph.nodes if node.name == "dot_general")
+    assert not interval_of(product, [given, given]).sound

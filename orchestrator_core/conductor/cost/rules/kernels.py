@@ -16,7 +16,8 @@ def pallas_call(node: Node) -> Work:
     """It moves what it takes and returns once."""
     said = node.params.get("cost_estimate")
     if said is not None:
-        return Work(said.flops, said.transcendentals, said.bytes_accessed)
+        calls = said.transcendentals
+        return Work(said.flops, calls, said.bytes_accessed, calls=calls)
     grid = node.params["grid_mapping"].grid
     points = math.prod(size for size in grid if isinstance(size, int))
     return Work(flops=points * _elements(node.params["jaxpr"]), nbytes=moved(node))

@@ -36,7 +36,7 @@ def running(node: Node) -> Work:
 
 @rule("cumlogsumexp")
 def running_logsumexp(node: Node) -> Work:
-    return Work(8 * made(node), 4 * made(node), 2 * moved(node))
+    return Work(8 * made(node), 4 * made(node), 2 * moved(node), calls=4 * made(node))
 
 
 @rule(

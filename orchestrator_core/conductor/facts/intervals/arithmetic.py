@@ -127,7 +127,7 @@ def _dot(node: Node, inputs: Sequence[Interval]) -> Interval:
     shape = node.inputs[0].shape
     count = math.prod(shape[k] for k in Sides.of(node).contracted[0])
     most = count * a.largest * b.largest * (1.02 + 4e-7 * count)
-    made = _finished(node, Interval(-most, most, a.is_finite & b.is_finite))
+    made = _without_nan(_finished(node, Interval(-most, most, a.is_finite & b.is_finite)))
     return _or_zero(made, (a.is_zero & b.is_finite) | (b.is_zero & a.is_finite))
 
 
@@ -142,7 +142,15 @@ def sum_of(node: Node, shape: Sequence[int], a: Interval) -> Interval:
     slack = 1.0 + 4e-7 * count
     low = xp.where(a.low < 0, a.low * count * slack, a.low * count / slack)
     high = xp.where(a.high > 0, a.high * count * slack, a.high * count / slack)
-    return _or_zero(_finished(node, Interval(low, high, a.is_finite)), a.is_zero)
+    made = _without_nan(_finished(node, Interval(low, high, a.is_finite)))
+    return _or_zero(made, a.is_zero)
+
+
+def _without_nan(made: Interval) -> Interval:
+    """Of sums: where one part may come to infinity and another to minus infinity, nothing is known
+    of both together."""
+    both = (made.low == -np.inf) & (made.high == np.inf)
+    return Interval(made.low, made.high, made.sound & xp.logical_not(both))
 
 
 _RULES: dict[str, IntervalRule] = {
