@@ -95,6 +95,7 @@ def test_an_exact_zero_stays_one_and_an_underflow_is_one() -> None:
     assert interval_of(exponential, [far]).is_zero
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("low", "is_sound"), [(-3e38, False), (-1.0, True)])
 def test_a_sum_whose_parts_may_be_both_infinities_may_be_no_number(
     low: float, is_sound: bool
