@@ -27,7 +27,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers in place of fresh interpreters."""
     config = {"address": None, "encrypted": False}
     monkeypatch.setattr(dask_links, "probe", lambda program: config)
-    monkeypatch.setattr(jax_devices, "probe", lambda *_: ["0.10.2", ["cpu"]])
+    monkeypatch.setattr(jax_devices, "probe", lambda *_: ["0.10.2", ["cpu"], True])
 
 
 def test_a_sound_installation_is_well(invoke: Invoke, quick: None) -> None:
@@ -187,6 +187,23 @@ def test_jax_without_devices_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> No
     assert jax_devices.check_jax().verdict is Verdict.WARNING
     monkeypatch.setattr(jax_devices, "find_spec", lambda _: None)
     assert "optional" in jax_devices.check_jax().found
+
+
+@pytest.mark.parametrize(("is_right", "verdict"), [(True, Verdict.GOOD), (False, Verdict.WARNING)])
+def test_a_jax_that_computes_wrong_sums_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, is_right: bool, verdict: Verdict
+) -> None:
+    monkeypatch.setattr(jax_devices, "probe", lambda *_: ["0.10.2", ["cpu"], is_right])
+    monkeypatch.setattr(jax_devices, "find_spec", lambda _: object())
+    check = jax_devices.check_jax()
+    assert check.verdict is verdict
+    assert ("XLA_FLAGS" in check.mend) != is_right
+
+
+def test_sums_that_are_asked_of_jax_are_right_without_the_library_that_is_not() -> None:
+    """With its sums by XLA itself every version has them right."""
+    flags = {"XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=-reduce"}
+    assert probe.probe(jax_devices._DEVICES, flags)[2]
 
 
 @pytest.mark.parametrize(

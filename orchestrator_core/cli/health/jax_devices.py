@@ -1,4 +1,4 @@
-"""JAX and its devices, if the `[jax]` extra is installed."""
+"""JAX, its devices and whether it can be trusted, if the `[jax]` extra is installed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,18 @@ NAME = "JAX"
 _DEVICES = """
 import json
 import jax
-print(json.dumps([jax.__version__, [str(device.device_kind) for device in jax.devices()]]))
+import jax.numpy as jnp
+
+def squares(rows):
+    return jax.vmap(lambda row: ((jnp.eye(3) @ row) ** 2).sum())(rows)
+
+rows = jnp.zeros((32_769, 3)).at[-1, 0].set(1.0)
+is_right = float(jax.jit(squares)(rows)[-1]) == 1.0
+kinds = [str(device.device_kind) for device in jax.devices()]
+print(json.dumps([jax.__version__, kinds, is_right]))
 """
+"""With sums that jaxlib 0.10.2 gets wrong on CPUs (jax-ml/jax#39103): the last row is left out."""
+
 _MODEST = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "JAX_LOG_LEVEL": "ERROR"}
 """A look must not take a device's memory from who is using it."""
 
@@ -24,7 +34,7 @@ def check_jax() -> Check:
             NAME, "is not installed; it is optional: pip install 'prefect-orchestrator[jax]'"
         )
     try:
-        version, devices = probe(_DEVICES, _MODEST)
+        version, devices, is_right = probe(_DEVICES, _MODEST)
     except ProbeFailed as failure:
         return warning(
             NAME,
@@ -33,4 +43,11 @@ def check_jax() -> Check:
             "driver, or set JAX_PLATFORMS=cpu to do without",
         )
     kinds = ", ".join(f"{devices.count(kind)} × {kind}" for kind in dict.fromkeys(devices))
+    if not is_right:
+        return warning(
+            NAME,
+            f"{version} sees {kinds}, but its compiled sums over many rows are wrong",
+            "install a newer jax and jaxlib, or set "
+            "XLA_FLAGS=--xla_cpu_experimental_ynn_fusion_type=-reduce (jax-ml/jax#39103)",
+        )
     return good(NAME, f"{version} sees {kinds}")

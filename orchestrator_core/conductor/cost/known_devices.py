@@ -76,7 +76,7 @@ def _assumed_cpu(kind: str) -> Device:
         kernel_s=0.4e-6,
         step_s=0.1e-6,
         half_side=8.0,
-        fresh_rate=1.5e9,
+        fresh_rate=1.25e9 * min(cores, 8),
         spread_s=5e-6 if cores > 1 else 0.0,
         origin="assumed",
     )

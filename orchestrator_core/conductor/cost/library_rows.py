@@ -8,6 +8,7 @@ in JAX 0.10.2 on two cores (EPYC, 2026; docs/decisions/0029).
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from orchestrator_core.conductor.cost.device import Device
@@ -35,7 +36,7 @@ def beside_s(group: Group, device: Device) -> float:
     makers: Makers = {value: node for node in group.nodes for value in node.outputs}
     products = {node for node in group.nodes if _is_summed_product(node, makers)}
     products |= {makers[node.inputs[0]] for node in products}
-    rows = {node: _rows(node, makers) for node in group.nodes if node not in products}
+    rows = _together({n: _rows(n, makers) for n in group.nodes if n not in products})
     stored = sum(each.nbytes for each in _stored(rows, makers))
     seconds = ROW * sum(rows.values()) / device.loop_rate + device.fresh_s(stored)
     return seconds + sum(_meeting_s(node, device) for node in group.nodes)
@@ -47,6 +48,23 @@ def _meeting_s(node: Node, device: Device) -> float:
     if not seconds or not may_be_product(node):
         return seconds
     return min(seconds, as_product_s(node, device, is_stored=False))
+
+
+def _together(rows: Mapping[Node, float]) -> dict[Node, float]:
+    """What combines arrays of a size that others make row by row is called row by row, too."""
+    made = defaultdict(float)
+    for node, count in rows.items():
+        if node.name not in REDUCTIONS:
+            made[node.output.size] = max(made[node.output.size], count)
+    return {node: count or made[_combined(node)] for node, count in rows.items()}
+
+
+def _combined(node: Node) -> int:
+    """The size of the arrays that a node combines, several of the same; 0 if it does not."""
+    arrays = {each for each in node.inputs if isinstance(each, Value)}
+    sizes = {each.size for each in arrays}
+    is_alone = node.name in REDUCTIONS or len(arrays) < 2 or len(node.outputs) != 1
+    return 0 if is_alone or sizes != {node.output.size} else node.output.size
 
 
 def _stored(rows: Mapping[Node, float], makers: Makers) -> list[Atom]:

@@ -7,6 +7,14 @@ from tests.benchmarks.conductor.cases.attention import ATTENTION
 from tests.benchmarks.conductor.cases.losses import LOSSES
 from tests.benchmarks.conductor.cases.pairs import PAIRS
 from tests.benchmarks.conductor.cases.recurrences import RECURRENCES
+from tests.benchmarks.conductor.cases.sums import SUMS
 from tests.benchmarks.conductor.cases.transformers import TRANSFORMERS
 
-CASES: tuple[Case, ...] = (*ATTENTION, *TRANSFORMERS, *PAIRS, *LOSSES, *RECURRENCES)
+CASES: tuple[Case, ...] = (
+    *ATTENTION,
+    *TRANSFORMERS,
+    *PAIRS,
+    *SUMS,
+    *LOSSES,
+    *RECURRENCES,
+)
