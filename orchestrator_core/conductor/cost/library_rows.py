@@ -52,7 +52,7 @@ def _meeting_s(node: Node, device: Device) -> float:
 
 def _together(rows: Mapping[Node, float]) -> dict[Node, float]:
     """What combines arrays of a size that others make row by row is called row by row, too."""
-    made = defaultdict(float)
+    made: defaultdict[int, float] = defaultdict(float)
     for node, count in rows.items():
         if node.name not in REDUCTIONS:
             made[node.output.size] = max(made[node.output.size], count)
