@@ -6,6 +6,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from prefect.flows import Flow
 
+from orchestrator_prefect.loading import begin_loading
+from orchestrator_prefect.settings.flow_settings import switched_off
 from orchestrator_prefect.settings.options import Options
 
 P = ParamSpec("P")
@@ -32,6 +34,12 @@ class OptimizedFlow(Flow[P, R]):
         vars(found).update(vars(made))
         found.options = options
         return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As `prefect.Flow`; what planning needs is loaded meanwhile."""
+        if self.options.mode != "off" and not switched_off():
+            begin_loading()
+        return super().__call__(*args, **kwargs)
 
     def with_options(self, **changes: Any) -> OptimizedFlow[P, R]:
         """As `prefect.Flow.with_options`; what the decorator was told still holds."""

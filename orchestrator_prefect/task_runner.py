@@ -26,6 +26,7 @@ from orchestrator_prefect.advisor import AdvisorOnCall
 from orchestrator_prefect.flow_object import options_of
 from orchestrator_prefect.inputs import Inputs
 from orchestrator_prefect.jax_tasks.recognised import recognised, teach_prefect
+from orchestrator_prefect.loading import begin_loading
 from orchestrator_prefect.runs.flow_run import FlowRunInfo
 from orchestrator_prefect.sending.context import SerializedOnce
 from orchestrator_prefect.sending.futures import PlannedFuture
@@ -157,6 +158,8 @@ class OptimizedTaskRunner(DaskTaskRunner):
         # The answer is there when the client is.
         is_off = self.options.mode == "off" or switched_off()
         self._variables = None if is_off else Variables()
+        if not is_off:
+            begin_loading()
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 

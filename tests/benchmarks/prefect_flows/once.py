@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from argparse import Namespace
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+UNUSUAL = "PYTHONDONTWRITEBYTECODE"
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,9 @@ def run_apart(order: Order) -> Ran:
         RuntimeError: if it fails; with the end of what it printed.
     """
     command = [sys.executable, "-m", __name__, json.dumps(asdict(order))]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    # As on machines of users, whose packages are compiled once: else each import compiles anew.
+    around = {name: value for name, value in os.environ.items() if name != UNUSUAL}
+    told = subprocess.run(command, capture_output=True, text=True, check=False, env=around)
     if told.returncode:
         raise RuntimeError(f"{order.name} failed:\n{told.stderr[-1500:]}")
     return Ran(**json.loads(told.stdout.splitlines()[-1]))
