@@ -30,7 +30,9 @@ def folded_into(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     sites: list[Site] = []
     if goal.is_strict:
         return graph, sites
-    for node in [each for each in graph.nodes if each.name == "conv_general_dilated"]:
+    for output in [n.output for n in graph.nodes if n.name == "conv_general_dilated"]:
+        # What was folded before has changed what it reads.
+        node = graph.producer[output]
         chain = _chain(graph, node)
         if not chain:
             continue

@@ -29,8 +29,10 @@ def summed_by_products(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph with such sums as products where that is faster."""
     sites: list[Site] = []
     device = this_device()
-    for node in graph.nodes:
-        seconds = meeting_s(node, device) if may_be_product(node) else 0.0
+    for output in [node.outputs[0] for node in graph.nodes if may_be_product(node)]:
+        # What was rewritten before has changed what it reads.
+        node = graph.producer[output]
+        seconds = meeting_s(node, device)
         array = node.inputs[0] if seconds else None
         if goal.objective == "memory" or not isinstance(array, Value):
             continue

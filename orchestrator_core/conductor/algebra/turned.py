@@ -33,7 +33,9 @@ def turned(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     device = this_device()
     if device.platform != "cpu" or goal.objective == "memory":
         return graph, sites
-    for node in [each for each in graph.nodes if each.name == "dot_general"]:
+    for output in [each.output for each in graph.nodes if each.name == "dot_general"]:
+        # What was turned before has changed what it reads.
+        node = graph.producer[output]
         seen = _seen(graph, node)
         if seen is None or seen.left.size < SMALL:
             continue

@@ -50,6 +50,8 @@ CASES: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "a mean, kept": (lambda x: x.mean(0, keepdims=True), (3, 200, 201)),
     "computed before": (lambda x: jnp.exp(x).sum(0), (3, MANY)),
     "a variance": (lambda x: x.var(0), (3, MANY)),
+    "a sum of sums": (lambda x: x.sum(0).sum(0), (2, 3, MANY)),
+    "one that others read, too": (lambda x: jnp.exp(x.sum(0)).sum(0) + x.sum((0, 1)), (2, 3, MANY)),
 }
 
 

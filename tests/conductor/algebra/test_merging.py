@@ -165,3 +165,12 @@ def test_what_is_no_scale_of_channels(function: Callable[..., Any]) -> None:
     args = array(*IMAGE), array(*WEIGHTS), array(4, 4)
     _, sites = rewritten(function, args, ALWAYS, rtol=1e-5)
     assert not any("convolution" in site.found for site in sites)
+
+
+def test_a_convolution_right_after_one_that_was_folded() -> None:
+    def twice(x: jax.Array, w: jax.Array, u: jax.Array, p: jax.Array) -> jax.Array:
+        return norm(conv(norm(conv(x, w), p), u), p)
+
+    args = array(*IMAGE), array(*WEIGHTS), array(3, 3, 4, 4), array(4, 4)
+    _, sites = rewritten(twice, args, ALWAYS, rtol=2e-4)
+    assert any(site.is_changed and "convolution" in site.found for site in sites)

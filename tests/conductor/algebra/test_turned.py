@@ -122,3 +122,16 @@ def test_what_is_hoisted_out_of_a_loop_is_merged_afterwards() -> None:
     np.testing.assert_allclose(ours(*given), jax.jit(run)(*given), rtol=1e-5, atol=1e-6)
     sites: list[Site] = [site for part in ours.explain(*given).sections for site in part.sites]
     assert any(site.found == "2 products of one array" and site.is_changed for site in sites)
+
+
+def test_a_product_of_a_product_where_both_are_turned() -> None:
+    summed: Any = (((0,), (0,)), ((), ()))
+
+    def twice(x: Any, g: Any, u: Any) -> Any:
+        return lax.dot_general(lax.dot_general(x, g, summed), u, summed)
+
+    args = array(4096, 256), array(4096, 100, seed=1), array(256, 3, seed=2)
+    run, sites = rewritten(twice, args)
+    assert all(site.is_changed for site in sites)
+    np.testing.assert_allclose(run(*args)[0], twice(*args), rtol=1e-4, atol=2e-3)
+    assert sites

@@ -48,6 +48,11 @@ ROWS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], int]] = {
         [(N, N), (N, D), (N, D)],
         2 * N * N,
     ),
+    "combined with what is whole": (
+        lambda v, x, y: ((x[:, None] - y[None]) * v).sum(-1),
+        [(N, N, D), (N, D), (N, D)],
+        3 * N * N,
+    ),
     "rows of an array": (lambda x: x.sum(-1), [(N, N, D)], N * N),
     "rows that are long": (lambda u, v: (u[:, None] - v[None]).sum(-1), [(N,), (N,)], 2 * N),
     "a product in other words": (

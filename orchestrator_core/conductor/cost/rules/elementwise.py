@@ -57,7 +57,7 @@ COMPOSED = {
 """What JAX or XLA composes of simple ones: about how many flops and transcendentals an element."""
 
 
-@rule(*SIMPLE)
+@rule(*(SIMPLE - {"rem"}))
 def simple(node: Node) -> Work:
     return Work(flops=made(node), nbytes=moved(node))
 
