@@ -47,10 +47,11 @@ def function_named(target: str, specs: Sequence[str]) -> JaxFunction:
     source, _, name = target.rpartition(":")
     if not source or not name.isidentifier():
         raise InvalidInput(f"{target!r} names no function; expected {EXPECTED}")
-    function = _attribute(load_module(source, EXPECTED), name, source)
+    found = _attribute(load_module(source, EXPECTED), name, source)
+    function = _without_prefect(found, target)
     if specs:
         return _with_specs(function, specs)
-    example = getattr(function, "example_args", None)
+    example = getattr(function, "example_args", getattr(found, "example_args", None))
     if example is not None:
         return JaxFunction(function, tuple(example), {})
     if _takes_nothing(function):
@@ -69,6 +70,20 @@ def _attribute(module: ModuleType, name: str, source: str) -> Callable[..., Any]
         raise InvalidInput(f"{name!r} in {source} is no function but a {type(found).__name__}")
     names = [n for n, each in vars(module).items() if callable(each) and not n.startswith("_")]
     raise InvalidInput(f"{source} has no {name!r}; it has {', '.join(names[:MOST_NAMES])}")
+
+
+def _without_prefect(found: Any, target: str) -> Callable[..., Any]:
+    """The function that a Prefect task was made of; Prefect need not be here to tell."""
+    made_by = {(each.__module__.partition(".")[0], each.__name__) for each in type(found).__mro__}
+    if ("prefect", "Flow") in made_by:
+        raise InvalidInput(
+            f"{target} is a Prefect flow; name one of its tasks, or see what is planned for it: "
+            f"orchestrator plan {target}"
+        )
+    if ("prefect", "Task") not in made_by:
+        return found  # type: ignore[no-any-return]
+    # What `@jax_task` wraps is conducted already, so its original is looked into.
+    return getattr(found.fn, "original", found.fn)  # type: ignore[no-any-return]
 
 
 def _with_specs(function: Callable[..., Any], specs: Sequence[str]) -> JaxFunction:

@@ -15,6 +15,9 @@ from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
 
+LEAST_SHARE = 0.1
+"""Part of a worker's memory; who holds less on each worker is not refused for its bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Thrift:
@@ -60,9 +63,10 @@ def saving(instance: Instance, schedule: Schedule) -> float:
 
 
 def is_small(instance: Instance, schedule: Schedule) -> bool:
-    """Does it hold so few bytes that nobody need think about them?"""
+    """Does it hold so few bytes, in all or of each worker's memory, that nobody need think of
+    them?"""
     taken = footprint(instance, schedule)
-    return taken.fits and taken.peak < LEAST_PEAK
+    return taken.fits and (taken.peak < LEAST_PEAK or taken.share < LEAST_SHARE)
 
 
 def _remark(found: Admission) -> str:

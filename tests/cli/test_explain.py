@@ -53,6 +53,28 @@ def test_examples_of_its_own_and_a_reason(invoke: Invoke, module: str) -> None:
     assert "it runs as it was: JAX cannot trace it" in done.out
 
 
+def test_a_prefect_task_stands_for_its_function(invoke: Invoke, tmp_path: Path) -> None:
+    file = tmp_path / "somebodys_flow.py"
+    file.write_text(
+        "import jax, prefect\n"
+        "from orchestrator_prefect import jax_task, optimized_flow\n"
+        "@prefect.task\ndef double(x):\n    return 2 * x\n"
+        "@jax_task\ndef triple(x):\n    return 3 * x\n"
+        "triple.example_args = (jax.ShapeDtypeStruct((3,), 'float32'),)\n"
+        "@optimized_flow\ndef whole():\n    return double(1)\n",
+        encoding="utf-8",
+    )
+    for words in (["double", "--arg", "f32[4]"], ["triple"]):
+        name, *rest = words
+        done = invoke("explain", f"{file}:{name}", *rest)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith(f"{name}   (")
+    refused = invoke("explain", f"{file}:whole")
+    assert refused.code == 1
+    assert "is a Prefect flow; name one of its tasks" in refused.err
+    assert f"orchestrator plan {file}:whole" in refused.err
+
+
 def test_a_factory_and_json(invoke: Invoke, module: str) -> None:
     done = invoke("explain", f"{module}:make", "--grad", "--objective", "memory", "--json")
     plain: dict[str, Any] = json.loads(done.out)

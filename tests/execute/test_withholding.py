@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +88,13 @@ class TestFootprint:
     def test_room_is_judged_for_each_worker(self) -> None:
         assert not footprint(tree(2, memory=2.5 * CHUNK), _on_one_worker(tree(2))).fits
         assert footprint(tree(2, memory=3.5 * CHUNK), _on_one_worker(tree(2))).fits
+
+    def test_the_largest_part_of_a_workers_memory(self) -> None:
+        """Two loads and what they are merged into; without limits there is no part of them."""
+        schedule = _on_one_worker(tree(2))
+        small = footprint(tree(2, memory=3.5 * CHUNK), schedule)
+        assert small.share == pytest.approx(3 / 3.5, rel=1e-3)
+        assert math.isnan(footprint(tree(2), schedule).share)
 
     @given(instance=instances(encode=True, counts=True), seed=st.integers(0, 1000))
     def test_it_is_what_one_counts_by_hand(self, instance: Instance, seed: int) -> None:

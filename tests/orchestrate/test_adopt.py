@@ -41,20 +41,42 @@ def test_a_chain_on_the_fast_worker_is_worth_it() -> None:
     instance = chain()
     verdict = judge(instance, longer(instance, 1.5), planned(instance), 0.05)
     assert verdict.adopt
-    assert (verdict.expected.planned, verdict.expected.default) == (2.0, 8.0)
-    assert (verdict.pessimistic.planned, verdict.pessimistic.default) == (3.0, 12.0)
+    assert verdict.expected.planned == 2.0
+    assert verdict.pessimistic.planned == 3.0
     assert verdict.drawn.gain > 0.5
     assert verdict.default_predicted == verdict.drawn.default
-    assert "2 s against 8 s" in verdict.reason
+    assert f"2 s against {verdict.expected.default:.3g} s" in verdict.reason
 
 
-def test_one_chance_of_many_does_not_decide() -> None:
-    """Whichever worker stands first in the cluster, the answer is the same."""
+def test_dask_alone_takes_the_mean_of_its_chances() -> None:
+    """Whichever worker stands first in the cluster, all of them come first now and then."""
     instance = chain()
     for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
         workers = [instance.cluster.workers[i] for i in order]
         turned = Instance.price(instance.graph, Cluster(workers))
-        assert judge(turned, turned, planned(turned), 0.05).expected.default == 8.0
+        race = judge(turned, turned, planned(turned), 0.05).expected
+        assert set(race.chances) == {2.0, 8.0}
+        assert race.default == pytest.approx(sum(race.chances) / len(race.chances))
+
+
+def test_what_dask_loses_now_and_then_counts() -> None:
+    """Mostly Dask begins on one of three fast workers, as the plan does; else it takes 8 s."""
+    fast = [Worker(f"fast{i}", speed=4.0) for i in range(3)]
+    instance = Instance.price(chain().graph, Cluster([*fast, Worker("slow")]))
+    verdict = judge(instance, instance, planned(instance), 0.05)
+    assert sorted(verdict.expected.chances)[len(verdict.expected.chances) // 2] == 2.0
+    assert verdict.expected.planned == 2.0
+    assert verdict.adopt
+
+
+def test_the_scale_of_dasks_chances_is_learned_from_its_usual_run() -> None:
+    """Its usual run takes twice as long as simulated; one unlucky run beside it says no more."""
+    instance = chain()
+    alone = judge(instance, instance, planned(instance), 0.05).expected
+    usual = sorted(alone.chances)[len(alone.chances) // 2]
+    lessons = Lessons([2 * usual] * 7 + [9 * usual])
+    taught = judge(instance, instance, planned(instance), 0.05, lessons=lessons).expected
+    assert taught.default == pytest.approx(2 * alone.default, rel=0.1)
 
 
 def test_durations_that_are_believed_to_be_too_long_are_so_for_plan_and_dask() -> None:
@@ -78,25 +100,38 @@ def test_a_plan_that_saves_too_little_is_not_worth_it() -> None:
     assert verdict.reason.startswith("left to Dask")
 
 
-def test_a_plan_that_saves_nothing_if_tasks_run_long_is_not_worth_it() -> None:
-    """The fast worker may turn out as slow as the others."""
-    instance = chain()
+def long_on_the_fast_worker(instance: Instance, seconds: float) -> Instance:
     slow = instance.seconds.copy()
-    slow[:, 2] = 1.0
-    verdict = judge(
-        instance, Instance(instance.graph, instance.cluster, slow), planned(instance), 0.05
-    )
+    slow[:, 2] = seconds
+    return Instance(instance.graph, instance.cluster, slow)
+
+
+def test_a_plan_that_loses_if_tasks_run_long_is_not_worth_it() -> None:
+    """The fast worker may turn out to be the slowest: 16 s where Dask mostly takes 8."""
+    instance = chain()
+    long = long_on_the_fast_worker(instance, 2.0)
+    verdict = judge(instance, long, planned(instance), 0.05, mends=False)
     assert not verdict.adopt
-    assert verdict.expected.gain == 0.75
-    assert "if tasks run long the plan takes 8 s against 8 s" in verdict.reason
+    assert verdict.expected.gain > 0.5
+    assert "if tasks run long the plan takes 16 s" in verdict.reason
+    assert verdict.reason.endswith("it must not be slower")
+
+
+def test_a_plan_need_not_save_much_if_tasks_run_long() -> None:
+    """The fast worker may turn out to be hardly faster than the others."""
+    instance = chain()
+    long = long_on_the_fast_worker(instance, 63 / 64)
+    verdict = judge(instance, long, planned(instance), 0.05)
+    assert 0.0 < verdict.pessimistic.gain < 0.05 < verdict.drawn.gain
+    assert verdict.adopt
 
 
 def test_what_saves_milliseconds_is_not_worth_planning() -> None:
-    """2 ms instead of 8 ms."""
+    """2 ms instead of 2 to 8 ms."""
     instance = chain(seconds=1e-3)
     verdict = judge(instance, instance, planned(instance), 0.05)
     assert not verdict.adopt
-    assert "at most 6 ms can be saved" in verdict.reason
+    assert "at most 4 ms can be saved" in verdict.reason
 
 
 def test_workers_that_are_alike_are_left_to_dask() -> None:
@@ -174,7 +209,7 @@ def test_a_plan_that_loses_is_refused_by_its_worst_case() -> None:
     bad = Schedule([Assignment(f"c{i}", "w0", i * step, (i + 1) * step) for i in range(8)])
     verdict = judge(instance, instance, bad, 0.05)
     assert not verdict.adopt
-    assert verdict.expected.gain == 0.0
+    assert verdict.expected.planned == max(verdict.expected.chances)
 
 
 def test_a_plan_is_judged_by_what_mending_makes_of_it() -> None:
@@ -182,5 +217,5 @@ def test_a_plan_is_judged_by_what_mending_makes_of_it() -> None:
     bad = Schedule([Assignment(f"c{i}", "w0", float(i), i + 1.0) for i in range(8)])
     verdict = judge(chain(), chain(), bad, 0.05)
     # One task of 1 s on the slow worker, seven of 0.25 s on the fast one.
-    assert (verdict.expected.planned, verdict.expected.default) == (2.75, 8.0)
+    assert verdict.expected.planned == 2.75
     assert verdict.adopt

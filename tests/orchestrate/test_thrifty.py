@@ -100,6 +100,15 @@ def test_a_plan_that_holds_far_more_than_dask_for_little_time_is_refused() -> No
     assert advice.reason == HUNGRY
 
 
+def test_a_plan_is_not_refused_for_bytes_that_every_worker_has_in_plenty() -> None:
+    """The same tree, on workers of 256 GB: it holds less than a hundredth of each."""
+    instance = tree(128, memory=256e9)
+    result = forecast(instance).result
+    assert saving(instance, result.schedule) < -0.25
+    assert footprint(instance, result.schedule).share < 0.01
+    assert asked(instance, unrefined(result), 0.0).reason != HUNGRY
+
+
 def test_who_waits_gets_a_plan_that_holds_little_at_once() -> None:
     """Few others are tried: still at most half of what the fastest plan would hold."""
     instance = tree(128)

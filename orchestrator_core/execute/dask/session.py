@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
@@ -26,11 +26,13 @@ from orchestrator_core.execute.dask.plans.announcing import Announcing
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.planning import Planning
 from orchestrator_core.execute.dask.scaling.elastic import Elastic
+from orchestrator_core.execute.dask.settled import Settled
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.dask.workers import describe
 from orchestrator_core.execute.dask.workers.meters import Meters
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Hold, Key, Slot
+from orchestrator_core.graph.cluster import Cluster
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler
@@ -81,7 +83,8 @@ class Session:
         )
         self.announcing = Announcing(self.announcements, self.recorder, self.steering, self.control)
         self.elastic = Elastic(scheduler, self.roster, self.control.remaining, self.fault)
-        self.advisory = Advisory(make_advisor, self.fault, self.roster.recall)
+        self.settled = Settled()
+        self.advisory = Advisory(make_advisor, self.fault, self._ready)
         self.planning = Planning(options, self.advisory, self.steering, self.control, self.fault)
         # Looked at with each transition; to look is cheaper than to ask.
         self._ledgers = self.recorder.ledgers
@@ -132,7 +135,13 @@ class Session:
         for task in self._background:
             task.cancel()
         self.meters.leave()
+        self.settled.leave()
         self.advisory.close()
+
+    def _ready(self, measured: Sequence[Cluster]) -> None:
+        """The advisor has loaded what it needs; `measured` as of `Advisory`."""
+        self.roster.recall(measured)
+        self.settled.look()
 
     def restart(self) -> None:
         """The scheduler forgot all tasks."""
@@ -183,6 +192,7 @@ class Session:
         if run.ended and run.is_worth_keeping:
             run.measured = self.roster.measured()
             self.advisory.record(run.finished())
+        self.settled.look()
 
     def begin(
         self,

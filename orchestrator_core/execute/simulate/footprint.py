@@ -7,6 +7,7 @@ consumers anywhere has ended; what nobody consumes is a result, and stays. That 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,10 +27,13 @@ class Footprint:
     Attributes:
         peak: the most bytes of outputs, copies included, that all workers hold at one moment.
         fits: does each worker always have room for what it holds and runs?
+        share: the largest part of a worker's memory that is taken at one moment, by what it holds
+            and runs; NaN where some worker has no limit.
     """
 
     peak: float
     fits: bool
+    share: float
 
 
 def footprint(instance: Instance, schedule: Schedule) -> Footprint:
@@ -41,7 +45,12 @@ def footprint(instance: Instance, schedule: Schedule) -> Footprint:
     rows = resolve(instance, schedule)
     held = _held(rows)
     together = replace(held, worker=np.zeros_like(held.worker))
-    return Footprint(peak=highest(together, rows.eps), fits=_fits(rows, held))
+    memory = np.array([worker.memory for worker in instance.cluster.workers], dtype=np.float64)
+    if not np.isfinite(memory).any():
+        return Footprint(highest(together, rows.eps), fits=True, share=math.nan)
+    taken = join(held, _running(rows))
+    fits = first_excess(taken, memory, rows.eps) is None
+    return Footprint(highest(together, rows.eps), fits, _share(taken, memory, rows.eps))
 
 
 def _held(rows: Rows) -> Claims:
@@ -66,13 +75,17 @@ def _until(rows: Rows) -> Floats:
     return until + 2 * rows.eps
 
 
-def _fits(rows: Rows, held: Claims) -> bool:
-    workers = rows.instance.cluster.workers
-    memory = np.array([worker.memory for worker in workers], dtype=np.float64)
-    if not np.isfinite(memory).any():
-        return True
+def _running(rows: Rows) -> Claims:
+    """What tasks take while they run."""
     schedule = rows.schedule
     taken = rows.instance.graph.mode_memory[rows.mode]
     row = np.arange(len(schedule), dtype=np.int64)
-    running = Claims(row, rows.worker, schedule.start, schedule.end, taken)
-    return first_excess(join(held, running), memory, rows.eps) is None
+    return Claims(row, rows.worker, schedule.start, schedule.end, taken)
+
+
+def _share(taken: Claims, memory: Floats, eps: float) -> float:
+    if not np.isfinite(memory).all():
+        return math.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(taken.amount > 0, taken.amount / memory[taken.worker], 0.0)
+    return highest(replace(taken, amount=part), eps)

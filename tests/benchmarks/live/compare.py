@@ -1,9 +1,15 @@
-"""Pairs of runs: plain Dask's and ours, by turns, on one cluster."""
+"""Pairs of runs: plain Dask's and ours, by turns, each pair on a cluster of its own.
+
+Plain Dask takes workers that seem alike by the order of their addresses, so that on one cluster all
+its runs have the same luck.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -12,6 +18,8 @@ from tests.benchmarks.live.row import Pair, Row
 from tests.benchmarks.live.run import copy_of, learn, ours, plain
 from tests.benchmarks.live.variants import Variant
 from tests.benchmarks.live.workload import Workload
+
+Opening = Callable[[], AbstractContextManager[Running]]
 
 LEARNING_RUNS = 2
 CHAIN_RUNS = 2
@@ -24,27 +32,30 @@ def compare(
     runs: int,
     declare: bool,
 ) -> Iterator[Row]:
-    """Each workload in each variant; a cluster for each set of speeds."""
+    """Each workload in each variant."""
     for speeds, group in groupby(variants, key=lambda variant: variant.speeds):
-        own = list(group)
-        with running(speeds, declare) as live:
-            for workload in workloads[speeds]:
-                chosen = [each for each in own if each.traces or workload.group != "traces"]
-                yield from _one(live, workload, chosen, runs)
+        own, opening = list(group), partial(running, speeds, declare)
+        for workload in workloads[speeds]:
+            chosen = [each for each in own if each.traces or workload.group != "traces"]
+            yield from _one(opening, workload, chosen, runs)
 
 
 def _one(
-    live: Running, workload: Workload, variants: Sequence[Variant], runs: int
+    opening: Opening, workload: Workload, variants: Sequence[Variant], runs: int
 ) -> Iterator[Row]:
     """One workload: learned about once, then in all variants."""
     if not variants:
         return
     with tempfile.TemporaryDirectory(prefix="orchestrator-bench-") as folder:
         learned = Path(folder) / "learned.db"
-        learn(live, workload, learned, LEARNING_RUNS)
+        with opening() as live:
+            learn(live, workload, learned, LEARNING_RUNS)
         for variant in variants:
             times = runs * (CHAIN_RUNS if workload.name == "chain" else 1)
-            pairs = [_pair(live, workload, variant, learned, pair) for pair in range(times)]
+            pairs = []
+            for number in range(times):
+                with opening() as live:
+                    pairs.append(_pair(live, workload, variant, learned, number))
             yield Row(variant, workload, tuple(pairs))
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import dask
@@ -12,6 +16,7 @@ from distributed import Client, Event, LocalCluster, Nanny, Scheduler
 from distributed.utils_test import popen
 
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
+from orchestrator_core.execute.dask.settled import Settled
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import (
     add,
@@ -100,22 +105,42 @@ def advisor_for_store(store: str | None) -> FixedAdvisor:
     return FixedAdvisor()
 
 
-def test_a_scheduler_preloads_the_plugin(tmp_path: Path) -> None:
-    """In a process of its own, as ``dask scheduler --preload`` on a command line."""
-    where = tmp_path / "scheduler.json"
+@contextmanager
+def preloaded(folder: Path, **settings: str) -> Iterator[Client]:
+    """A scheduler in a process of its own, as ``dask scheduler --preload`` on a command line."""
+    where = folder / "scheduler.json"
     command = ["dask", "scheduler", "--host", "127.0.0.1:0", "--dashboard-address", ":0"]
     command += ["--preload", "orchestrator_core.execute.dask.preload"]
     command += ["--scheduler-file", str(where)]
-    environment = {
-        **os.environ,
+    with (
+        popen(command, env={**os.environ, **settings}),
+        Client(scheduler_file=str(where), set_as_default=False) as ours,
+    ):
+        yield ours
+
+
+def test_a_scheduler_preloads_the_plugin(tmp_path: Path) -> None:
+    settings = {
         "DASK_ORCHESTRATOR__ADVISOR": "no_such_module:nothing",
         "DASK_ORCHESTRATOR__MODE": "observe",
     }
-    with (
-        popen(command, env=environment),
-        Client(scheduler_file=str(where), set_as_default=False) as ours,
-    ):
+    with preloaded(tmp_path, **settings) as ours:
         assert client.fetch_mode(ours) == "observe"
         assert not client.wait_ready(ours, 10), "there is no such advisor"
         assert client.remove_plugin(ours)
         assert client.fetch_mode(ours) == "off"
+
+
+def test_nobody_looks_for_garbage_in_what_was_loaded(tmp_path: Path) -> None:
+    """In the scheduler's own process, until the plugin leaves; never in a process of the user's."""
+    settings = {"ORCHESTRATOR_STORE": str(tmp_path / "schedules.db")}
+    with preloaded(tmp_path, **settings) as ours:
+        assert client.wait_ready(ours, 60)
+        assert ours.run_on_scheduler(gc.get_freeze_count) > 10_000
+        assert client.remove_plugin(ours)
+        assert ours.run_on_scheduler(gc.get_freeze_count) == 0
+    settled = Settled()
+    other = Thread(target=settled.look)
+    other.start()
+    other.join()
+    assert gc.get_freeze_count() == 0
