@@ -226,11 +226,14 @@ class Follower:
         return Move(key, before.worker, slot) if moved else None
 
     def _settle(self, key: Key) -> tuple[Directive, ...]:
+        if not self._to_hold:
+            if key in self._slots:
+                self._move(key, FINISHED)
+            return ()
         if key in self._slots:
-            if self._to_hold:
-                self._holds.drop(key)
+            self._holds.drop(key)
             self._move(key, FINISHED)
-        return self._again(self._holds.done(key)) if self._to_hold else ()
+        return self._again(self._holds.done(key))
 
     def _again(self, keys: Iterable[Key], stage: Stage = HELD) -> tuple[Directive, ...]:
         """Those of the keys that have come just that far are planned as before."""
@@ -246,5 +249,6 @@ class Follower:
         return self._stages.get(key, FINISHED) is FINISHED
 
     def _drop(self, key: Key) -> None:
-        self._holds.drop(key)
+        if self._to_hold:
+            self._holds.drop(key)
         self._keys.drop(key)

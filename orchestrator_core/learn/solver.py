@@ -41,6 +41,10 @@ INTERACTION, INTERACTION_PAIRS = 0.05, 8.0
 JITTER = 0.010
 """Standard deviation in seconds by which any duration differs from the model, however short."""
 
+BRIEF = 3 * JITTER
+"""A task that never took longer than this many seconds is no longer than what was seen and some
+`JITTER`, however long others of its kind are: in logarithms, jitter alone would allow anything."""
+
 DULL = 0.1
 """Part of a duration that is taken for work at least, where that decides what it says of speed."""
 
@@ -70,6 +74,7 @@ def solve(
             solver.solve_pairs()
         solver.solve_tasks()
         solver.judge_residuals(estimate_noise=noise is None)
+    solver.bound_brief_tasks()
     return solver.effects()
 
 
@@ -198,6 +203,21 @@ class _Solver:
         np.minimum.at(nearest, task, np.abs(self.rest))
         chosen: Floats = np.where(self.repeats == 2, np.copysign(nearest, middle), middle)
         return chosen
+
+    def bound_brief_tasks(self) -> None:
+        """What is believed of brief tasks, and how surely, follows from what they took."""
+        columns = self.columns
+        work = np.exp(self.y)
+        brief = np.ones(self.t, dtype=bool)
+        np.logical_and.at(brief, columns.task, work < BRIEF)
+        most, widest = np.full(self.t, -np.inf), np.zeros(self.t)
+        np.maximum.at(most, columns.task, self.rest + np.log1p(2 * JITTER / work))
+        np.maximum.at(widest, columns.task, (JITTER / (work + JITTER)) ** 2)
+        most, widest = most + 2 * self.noise, widest + (3 * self.noise) ** 2
+        self.task = np.where(brief, np.minimum(self.task, most), self.task)
+        self.task_variance = np.where(
+            brief, np.minimum(self.task_variance, widest), self.task_variance
+        )
 
     def effects(self) -> Effects:
         return Effects(

@@ -112,6 +112,22 @@ def test_a_task_that_was_seen_is_believed_more_than_its_kind() -> None:
     assert new == pytest.approx(1.2, rel=0.1)
 
 
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_task_of_next_to_nothing_among_long_ones_stays_so(runs: int) -> None:
+    """In logarithms its jitter would allow hours; it took 3 to 5 ms, and cannot take a second."""
+    observed = []
+    for run in range(runs):
+        for i, seconds in enumerate((60.0, 0.9, 5.5, 0.02, 20.0)):
+            observed.append(observe(f"load-{i}", "big", seconds, run_id=f"{run}"))
+        observed.append(observe("load-tiny", "big", 0.003 + 0.001 * run, run_id=f"{run}"))
+    (median,) = seconds_of(observed, "load-tiny", "big")
+    (rarely,) = seconds_of(observed, "load-tiny", "big", quantile=0.9)
+    assert median < 0.1
+    assert rarely < 1.0
+    (long,) = seconds_of(observed, "load-0", "big")
+    assert long == pytest.approx(60.0, rel=0.1)
+
+
 def test_one_hiccup_among_repetitions_is_ignored() -> None:
     usual = [observe("load-1", "big", 1.0, run_id=f"{i}") for i in range(4)]
     (found,) = seconds_of([observe("load-1", "big", 30.0, run_id="odd"), *usual], "load-1", "big")

@@ -7,6 +7,10 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats
 
+WIDEST = 1.0
+"""Standard deviation of the logarithm of a duration, at most: what is known less well is not known
+well enough for a mean over draws to tell anything."""
+
 DEVIATIONS_TO_P90 = 1.2816
 """Standard deviations between the median and the 0.9 quantile of a normal distribution."""
 
@@ -38,4 +42,4 @@ def _log_spread(instance: Instance, pessimistic: Instance) -> Floats:
     ratio = np.ones_like(instance.seconds)
     np.divide(pessimistic.seconds, instance.seconds, out=ratio, where=may_run)
     spread: Floats = np.log(np.maximum(ratio, 1.0)) / DEVIATIONS_TO_P90
-    return spread
+    return np.minimum(spread, WIDEST)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from orchestrator_core.execute.dask.workers.roster import Roster
 
 
+NOTHING_NOTED: tuple[float, float | None] = (0.0, None)
+
+
 class Ledger(Protocol):
     """Where goes what happens to some keys."""
 
@@ -107,7 +110,8 @@ class Recorder:
         if end < start:
             end = start
         attempt = self._attempts.get(key, 1)
-        noted = _noted(detail, end - start)
+        metadata = detail.get("metadata")
+        noted = _noted(metadata, end - start) if metadata else NOTHING_NOTED
         size = float(nbytes)
         ledger.add((key, status, place, start, end, size, transferred, attempt, peak, *noted))
 
@@ -120,10 +124,10 @@ class Recorder:
         return float(max(0.0, stop - start))
 
 
-def _noted(detail: Mapping[str, Any], seconds: float) -> tuple[float, float | None]:
+def _noted(metadata: Mapping[str, Any], seconds: float) -> tuple[float, float | None]:
     """Seconds, of these, that were no work of the task, and bytes on an accelerator, as it said."""
-    facts = facts_in(detail.get("metadata"))
+    facts = facts_in(metadata)
     if not facts:
-        return 0.0, None
+        return NOTHING_NOTED
     device = facts.get(DEVICE)
     return min(float(facts.get(SETUP, 0.0)), seconds), None if device is None else float(device)

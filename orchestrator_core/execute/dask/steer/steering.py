@@ -144,13 +144,15 @@ class Steering:
 
     def transition(self, key: Key, finish: str) -> None:
         """The scheduler moved a task; called in the transition, some times for each task."""
-        if key not in self._slots and not self.follower.is_holding:
+        holding = self.follower.is_holding
+        if key not in self._slots and not holding:
             return
         due: tuple[Directive, ...] = ()
         if finish == "processing":
             if self._stages.get(key) is PLACED:
                 self._counters.placed += 1
-            due = self.follower.sent(key)
+            if holding:
+                due = self.follower.sent(key)
         elif finish == "memory":
             if self.mode == "restrict":
                 # If its output is lost and its worker too, it must find another one.
@@ -159,7 +161,8 @@ class Steering:
         elif finish == "erred":
             due = self.follower.failed(key)
         elif finish == "forgotten" and key in self._slots:
-            self.tasks.forget(key)
+            if self.mode == "restrict":
+                self.tasks.forget(key)
             due = self.follower.forgotten(key)
         if due:
             self._later(due)
