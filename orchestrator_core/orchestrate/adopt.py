@@ -198,11 +198,11 @@ def _why_not(races: tuple[Race, Race, Race], min_gain: float) -> str:
     case, race, needed = min(cases, key=lambda each: each[1].gain - each[2])
     if race.gain >= needed:
         return ""
-    demand = f"must save {needed:.0%}" if needed > 0 else "must not be slower"
-    return (
-        f"left to Dask: if tasks run {case} the plan takes {race.planned:.3g} s against "
-        f"{race.default:.3g} s by Dask's own order; it {demand}"
-    )
+    left = f"left to Dask: if tasks run {case} the plan takes {race.planned:.3g} s against "
+    left += f"{race.default:.3g}"
+    if needed > 0:
+        return f"{left} s by Dask's own order; it must save {needed:.0%}"
+    return f"{left} s by Dask's own order; it must not be slower"
 
 
 def _why(races: tuple[Race, Race, Race]) -> str:

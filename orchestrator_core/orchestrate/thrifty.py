@@ -15,7 +15,7 @@ from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
 
-LEAST_SHARE = 0.1
+LEAST_SHARE = 0.2
 """Part of a worker's memory; who holds less on each worker is not refused for its bytes."""
 
 

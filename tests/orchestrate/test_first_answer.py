@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator_core import (
+    Budget,
     Cluster,
     Orchestrator,
     RunRecord,
@@ -190,7 +191,7 @@ def test_a_long_run_is_worth_loading_everything(monkeypatch: pytest.MonkeyPatch)
         assert not forecasts
         store = MemoryStore()
         store.add_run(run)
-        brisk = Orchestrator(store, brisk=True)
+        brisk = Orchestrator(store, brisk=True, budget=Budget(seconds=0.1))
         assert brisk.advise(sweep(), CLUSTER, "sweep").adopted
         brisk.close()
     assert forecasts
