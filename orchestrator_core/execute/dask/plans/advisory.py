@@ -16,6 +16,7 @@ from concurrent.futures import TimeoutError as NotYet
 from functools import partial
 from typing import Any
 
+from orchestrator_core.errors import PlanningFailed
 from orchestrator_core.execute.advice import Advice, Advisor, TakesRuns
 from orchestrator_core.execute.dask.graphs.finished import Finished
 from orchestrator_core.graph.cluster import Cluster
@@ -184,9 +185,11 @@ def _answer(answer: Future[Advice], question: Question, advisor: Advisor | None)
     assert advisor is not None
     try:
         answer.set_result(question(advisor))
-    except BaseException as error:
-        # Whatever it is (an exit, too): who asked must not wait for ever.
+    except Exception as error:
         answer.set_exception(error)
+    except BaseException as error:
+        # An exit: who asked must not wait for ever, and nobody else must exit for it.
+        answer.set_exception(PlanningFailed(f"the advisor gave up: {error!r}"))
 
 
 async def _within(event: asyncio.Event, timeout: float) -> bool:
