@@ -18,8 +18,9 @@ MANY = 50
 class Settled:
     """Freezes what has been loaded, in processes that are there for the scheduler alone.
 
-    There the event loop runs in the main thread. In a process of the user's own what he has made is
-    as alive as our modules, and would never be looked at again.
+    There the event loop runs in the main thread, as it does where somebody runs an asynchronous
+    cluster himself. Else, in a process of the user's own, what he has made is as alive as our
+    modules, and would not be looked at until the plugin leaves.
     """
 
     def __init__(self) -> None:

@@ -44,13 +44,13 @@ def footprint(instance: Instance, schedule: Schedule) -> Footprint:
     """
     rows = resolve(instance, schedule)
     held = _held(rows)
-    together = replace(held, worker=np.zeros_like(held.worker))
+    peak = highest(replace(held, worker=np.zeros_like(held.worker)), rows.eps)
     memory = np.array([worker.memory for worker in instance.cluster.workers], dtype=np.float64)
     if not np.isfinite(memory).any():
-        return Footprint(highest(together, rows.eps), fits=True, share=math.nan)
+        return Footprint(peak, fits=True, share=math.nan)
     taken = join(held, _running(rows))
     fits = first_excess(taken, memory, rows.eps) is None
-    return Footprint(highest(together, rows.eps), fits, _share(taken, memory, rows.eps))
+    return Footprint(peak, fits, _share(taken, memory, rows.eps))
 
 
 def _held(rows: Rows) -> Claims:

@@ -132,7 +132,7 @@ def test_a_scheduler_preloads_the_plugin(tmp_path: Path) -> None:
 
 
 def test_nobody_looks_for_garbage_in_what_was_loaded(tmp_path: Path) -> None:
-    """In the scheduler's own process, until the plugin leaves; never in a process of the user's."""
+    """In the scheduler's own process, until the plugin leaves; nowhere in another thread."""
     settings = {"ORCHESTRATOR_STORE": str(tmp_path / "schedules.db")}
     with preloaded(tmp_path, **settings) as ours:
         assert client.wait_ready(ours, 60)
