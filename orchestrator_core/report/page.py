@@ -106,7 +106,7 @@ def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]
     gap = excess / plan.lower_bound if plan.lower_bound > 0 else None
     verdict = "optimal" if gap is not None and gap <= 1e-6 else "at most"
     cards = [
-        ("predicted", words.seconds(plan.forecast), off or f"by {plan.planner}"),
+        ("predicted as it began", words.seconds(plan.forecast), off or f"by {plan.planner}"),
         ("no plan can beat", words.seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
         ("proven gap", words.percent(gap), verdict),
     ]

@@ -24,10 +24,12 @@ from orchestrator_core.execute.dask.steer.alarm import Alarm
 from orchestrator_core.execute.dask.steer.director import Director
 from orchestrator_core.execute.dask.steer.live_tasks import LiveTasks
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
+from orchestrator_core.execute.dask.steer.standstill import Standstill
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.follower import Follower
 from orchestrator_core.execute.planned_keys import PlannedKeys
+from orchestrator_core.plan.crew import pool
 from tests.chaos.advisors import Planner
 from tests.chaos.play import expected, looks, make_plugin
 from tests.chaos.workload import graph_of, make_jobs, sinks
@@ -35,12 +37,12 @@ from tests.chaos.workload import graph_of, make_jobs, sinks
 pytestmark = pytest.mark.chaos
 
 CLASSES = (
-    Session, Steering, LiveTasks, Alarm, Follower, PlannedKeys, Control, Watchdog, Director,
-    Restrictor, Roster, Recorder,
+    Session, Steering, LiveTasks, Alarm, Standstill, Follower, PlannedKeys, Control, Watchdog,
+    Director, Restrictor, Roster, Recorder,
 )  # fmt: skip
 
 WITHDRAWING = {
-    "fault", "stop", "uninstall", "disable", "clear", "_undo", "_give_up", "_withdraw",
+    "fault", "stop", "uninstall", "disable", "clear", "_undo", "_attempt", "_give_up", "_withdraw",
     "put_aside", "decide_anew", "_decide", "_decide_next", "_task",
 }  # fmt: skip
 """What a failure is answered with has nobody behind it to answer for it."""
@@ -127,6 +129,12 @@ async def live_through(c: Client, s: Scheduler, mode: str) -> None:
     assert looks(s) == before
     assert not any(ts.worker_restrictions for ts in s.tasks.values())
     await compute(c, planner, "after")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def helper() -> None:
+    """The planner's helper outlives each test, in which it must not look like a leak."""
+    pool.start()
 
 
 @pytest.mark.filterwarnings("ignore")

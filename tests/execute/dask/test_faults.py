@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from distributed import Client, Scheduler, Worker
+from distributed import Client, Event, Scheduler, Worker
 
+from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.graphs import snapshot
 from orchestrator_core.execute.dask.session import Session
+from orchestrator_core.execute.dask.steer import standstill
+from orchestrator_core.execute.dask.steer.director import Director
+from orchestrator_core.execute.dask.steer.restrict import Restrictor
+from orchestrator_core.execute.dask.steer.steering import Steering
+from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.follower import Follower
+from orchestrator_core.plan.schedule import Schedule
 from tests.execute.dask.advisors import (
     FixedAdvisor,
     HangingAdvisor,
     NonsenseAdvisor,
     RaisingAdvisor,
 )
-from tests.execute.dask.cluster import cluster_test, layers, result, start, stop, until
+from tests.execute.dask.cluster import (
+    add,
+    cluster_test,
+    layers,
+    result,
+    start,
+    stop,
+    until,
+    wait_for,
+)
 
 OVERRIDDEN = {"is_rootish", "decide_worker_non_rootish", "steal_time_ratio", "send_all"}
 
@@ -59,6 +76,23 @@ async def test_a_failing_hook_changes_no_result(
         assert session.steering.follower.disabled is None, "one fault is forgiven"
 
 
+@pytest.mark.parametrize("answer", ["_is_rootish", "_decide", "_send_all", "_steal_time_ratio"])
+@cluster_test()
+async def test_an_override_that_fails_itself_is_answered_by_the_original(
+    c: Client, s: Scheduler, a: Worker, b: Worker, answer: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Director, answer, boom)
+        plugin = OrchestratorPlugin(mode="director", advisor=FixedAdvisor())
+        session = await start(s, plugin)
+        await compute(c, "x")
+        await compute(c, "y")
+        s.extensions["stealing"].steal_time_ratio(s.tasks["y-0-0"])
+        await until(lambda: session.mode == "off")
+        assert overrides(s) == set()
+        assert await c.submit(add, 2) == 3
+
+
 @pytest.mark.parametrize("question", ["planned_worker", "decide", "is_placed"])
 @cluster_test()
 async def test_a_failing_override_is_answered_by_the_original(
@@ -74,6 +108,53 @@ async def test_a_failing_override_is_answered_by_the_original(
         assert overrides(s) == set()
         await compute(c, "again")
     assert any(m["action"] == "disabled" for _, m in s.get_events("orchestrator"))
+
+
+@pytest.mark.parametrize("owner", [Director, Restrictor])
+@cluster_test()
+async def test_to_withdraw_goes_on_where_a_part_of_it_fails(
+    c: Client, s: Scheduler, a: Worker, b: Worker, owner: type[Director | Restrictor]
+) -> None:
+    mode = "director" if owner is Director else "restrict"
+    plugin = OrchestratorPlugin(mode=mode, advisor=FixedAdvisor())
+    session = await start(s, plugin)
+    graph, keys = layers()
+    graph["gate"] = (wait_for, "open")
+    graph |= {key: (add, "gate", key.replace("-2-", "-1-")) for key in keys}
+    futures = c.get(graph, keys, sync=False)
+    await until(lambda: keys[0] in session.steering.follower)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, "release", boom)
+        s.remove_plugin(plugin.name)
+    await Event("open").set()
+    assert await c.gather(futures) == [5] * 6
+    assert overrides(s) == set()
+
+
+@cluster_test()
+async def test_a_directive_that_gets_lost_does_not_hang_its_task(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """What was held is to be placed, and is not: nothing runs then, and nothing else happens."""
+
+    class Holding(FixedAdvisor):
+        def promised(self, schedule: Schedule) -> Advice:
+            holds = {"filler": Hold(done=frozenset({"critical"}), patience=3600.0)}
+            return replace(super().promised(schedule), holds=holds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(standstill, "LONGEST", 0.05)
+        patch.setattr(standstill, "PERIOD", 0.05)
+        patch.setattr(Steering, "_flush", lambda steering: None)
+        plugin = OrchestratorPlugin(mode="director", advisor=Holding(), min_tasks=1)
+        session = await start(s, plugin)
+        graph = {"critical": (wait_for, "open"), "filler": (add,)}
+        futures = c.get(graph, ["critical", "filler"], sync=False)
+        await until(lambda: "filler" in session.steering.follower.held)
+        await Event("open").set()
+        assert await c.gather(futures) == [1, 1]
+        assert session.counters.faults == 1
+        await stop(s, plugin)
 
 
 @cluster_test()

@@ -6,8 +6,8 @@ Four methods are replaced on the live objects, for planned keys only:
   long as it is held;
 - `WorkStealing.steal_time_ratio`: nobody steals it from there;
 - `Scheduler.send_all`: of tasks that are sent at once, the worker hears in the order of the plan.
-A decision is late: what a lost, paused or retiring worker should have run, Dask places. Whatever
-goes wrong in a replacement, the original answers: an error raised here would break the scheduler.
+A decision is late: what a lost, paused or retiring worker should have run, Dask places. Where a
+replacement has nothing to say (`NotImplemented`), or goes wrong, the original answers.
 """
 
 from __future__ import annotations
@@ -20,18 +20,15 @@ from distributed.metrics import monotonic
 from orchestrator_core.execute.dask.graphs.pins import is_supplied
 from orchestrator_core.execute.dask.steer.compat import sends_messages
 from orchestrator_core.execute.dask.steer.ordering import in_order
-from orchestrator_core.execute.dask.steer.override import Override, TaskOverride
+from orchestrator_core.execute.dask.steer.override import Advised, Fault
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.follower import Follower
 from orchestrator_core.execute.stage import HELD
 
 if TYPE_CHECKING:
-    from distributed.scheduler import Scheduler, TaskState, WorkerState
+    from distributed.scheduler import Scheduler, TaskState
 
     from orchestrator_core.execute.dask.workers.roster import Roster
-
-Fault = Callable[[str, Exception], None]
-"""Told where one of our own hooks failed, and how; does not raise."""
 
 NOT_STEALABLE = (None, None)
 
@@ -57,20 +54,18 @@ class Director:
         self._fault = fault
         self._scheduler = scheduler
         self._stealing: Any = scheduler.extensions.get("stealing")
-        self._overrides: list[Override] = []
+        self._overrides: list[Advised] = []
 
     def install(self) -> None:
-        scheduler: Any = self._scheduler
-        self._overrides = [
-            TaskOverride(scheduler, "is_rootish", self._is_rootish),
-            TaskOverride(scheduler, "decide_worker_non_rootish", self._decide),
-        ]
-        if sends_messages(scheduler):
-            self._overrides.append(Override(scheduler, "send_all", self._send_all))
+        self._replace(self._scheduler, "is_rootish", self._is_rootish)
+        self._replace(self._scheduler, "decide_worker_non_rootish", self._decide)
+        if sends_messages(self._scheduler):
+            self._replace(self._scheduler, "send_all", self._send_all)
         if self._stealing is not None:
-            self._overrides.append(
-                TaskOverride(self._stealing, "steal_time_ratio", self._steal_time_ratio)
-            )
+            self._replace(self._stealing, "steal_time_ratio", self._steal_time_ratio)
+
+    def _replace(self, owner: Any, name: str, answer: Callable[..., Any]) -> None:
+        self._overrides.append(Advised(owner, name, answer, self._fault))
 
     def place(self, state: TaskState, worker: str) -> None:
         """Nothing to do: the worker is looked up when the task is ready."""
@@ -88,44 +83,29 @@ class Director:
             override.remove()
         self._overrides = []
 
-    def _is_rootish(self, original: Callable[..., bool], ts: TaskState) -> bool:
-        try:
-            if self._follower.planned_worker(ts.key, self._roster) is not None:
-                return False
-            if self._awaiting and ts.key in self._awaiting:
-                return False
-        except Exception as error:
-            self._fault("is_rootish", error)
-        return original(ts)
+    def _is_rootish(self, ts: TaskState) -> Any:
+        if self._follower.planned_worker(ts.key, self._roster) is not None:
+            return False
+        if self._awaiting and ts.key in self._awaiting:
+            return False
+        return NotImplemented
 
-    def _decide(
-        self, original: Callable[..., WorkerState | None], ts: TaskState
-    ) -> WorkerState | None:
-        try:
-            if ts.worker_restrictions or ts.host_restrictions or self._lacks_resources(ts):
-                return self._give_way(original, ts)
-            known = self._stages.get(ts.key)
-            decision = self._follower.decide(ts.key, self._roster, monotonic())
-            # What Dask gets no worker for waits in its state "no-worker".
-            if decision is HELD:
-                if known is not HELD:
-                    self._held(ts.key)
-                return None
-            if decision is None and ts.key in self._awaiting:
-                return None
-            state = self._roster.running(decision) if isinstance(decision, str) else None
-            if state is not None:
-                return state
-        except Exception as error:
-            self._fault("decide_worker_non_rootish", error)
-        return original(ts)
-
-    def _give_way(
-        self, original: Callable[..., WorkerState | None], ts: TaskState
-    ) -> WorkerState | None:
-        """Somebody has restricted the task, as a shuffle does while it runs: it is not ours."""
-        self._follower.released((ts.key,), "it got restrictions")
-        return original(ts)
+    def _decide(self, ts: TaskState) -> Any:
+        if ts.worker_restrictions or ts.host_restrictions or self._lacks_resources(ts):
+            # Somebody has restricted the task, as a shuffle does while it runs: it is not ours.
+            self._follower.released((ts.key,), "it got restrictions")
+            return NotImplemented
+        known = self._stages.get(ts.key)
+        decision = self._follower.decide(ts.key, self._roster, monotonic())
+        # What Dask gets no worker for waits in its state "no-worker".
+        if decision is HELD:
+            if known is not HELD:
+                self._held(ts.key)
+            return None
+        if decision is None and ts.key in self._awaiting:
+            return None
+        state = self._roster.running(decision) if isinstance(decision, str) else None
+        return NotImplemented if state is None else state
 
     def _lacks_resources(self, ts: TaskState) -> bool:
         """Does it need resources that the planned worker has not, or that nobody planned?"""
@@ -135,19 +115,11 @@ class Director:
         state = None if worker is None else self._roster.running(worker)
         return state is None or not is_supplied(ts, state.resources)
 
-    def _send_all(self, original: Callable[..., None], client_msgs: Any, worker_msgs: Any) -> None:
-        try:
-            for address, messages in worker_msgs.items():
-                if len(messages) > 1:
-                    worker_msgs[address] = in_order(messages)
-        except Exception as error:
-            self._fault("send_all", error)
-        original(client_msgs, worker_msgs)
+    def _send_all(self, client_msgs: Any, worker_msgs: Any) -> Any:
+        for address, messages in worker_msgs.items():
+            if len(messages) > 1:
+                worker_msgs[address] = in_order(messages)
+        return NotImplemented
 
-    def _steal_time_ratio(self, original: Callable[..., Any], ts: TaskState) -> Any:
-        try:
-            if self._follower.is_placed(ts.key):
-                return NOT_STEALABLE
-        except Exception as error:
-            self._fault("steal_time_ratio", error)
-        return original(ts)
+    def _steal_time_ratio(self, ts: TaskState) -> Any:
+        return NOT_STEALABLE if self._follower.is_placed(ts.key) else NotImplemented

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from distributed.scheduler import TaskState
+Fault = Callable[[str, Exception], None]
+"""Told where one of our own hooks failed, and how; does not raise."""
 
 
 class Override:
@@ -40,13 +40,29 @@ class Override:
             setattr(self._owner, self._name, self._before)
 
 
-class TaskOverride(Override):
-    """The same for a method of one argument `ts`, which is called for each task."""
+class Advised(Override):
+    """A method whose replacement may leave the answer to the original, and may fail.
+
+    ``answer(*arguments, **named)`` returns `NotImplemented` where it has nothing to say. If it
+    raises, `fault` is told the name and the error, and the original answers, too: an error that is
+    raised here would break the scheduler.
+    """
+
+    def __init__(self, owner: Any, name: str, answer: Callable[..., Any], fault: Fault) -> None:
+        self._fault = fault
+        super().__init__(owner, name, answer)
 
     def _replace(
         self, original: Callable[..., Any], answer: Callable[..., Any]
     ) -> Callable[..., Any]:
-        def replacement(ts: TaskState) -> Any:
-            return answer(original, ts) if self._active else original(ts)
+        def replacement(*arguments: Any, **named: Any) -> Any:
+            if self._active:
+                try:
+                    found = answer(*arguments, **named)
+                    if found is not NotImplemented:
+                        return found
+                except Exception as error:
+                    self._fault(self._name, error)
+            return original(*arguments, **named)
 
         return replacement

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from orchestrator_core.execute.dask.steer.compat import choose
 from orchestrator_core.execute.dask.steer.director import Director
 from orchestrator_core.execute.dask.steer.live_tasks import PUT_ASIDE, LiveTasks
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
+from orchestrator_core.execute.dask.steer.standstill import Standstill
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Directive, Disable, Hold, Key, Place, Release, Slot
 from orchestrator_core.execute.follower import Follower
@@ -59,6 +61,9 @@ class Steering:
         self.tasks = LiveTasks(scheduler, roster, epoch)
         self.awaiting = Awaiting(self._go_on)
         self._alarm = Alarm(self._let_go)
+        self._standstill = Standstill(
+            scheduler, self._slots, self.awaiting.keys, self._go_on_at_last
+        )
         self._loop = asyncio.get_running_loop()
         self._due: list[Directive] = []
 
@@ -79,6 +84,7 @@ class Steering:
         self.tasks.carrier = carrier = self._make_carrier()
         if carrier is not None:
             carrier.install()
+            self._standstill.watch()
 
     def _make_carrier(self) -> Carrier | None:
         scheduler, roster = self._scheduler, self._roster
@@ -196,6 +202,18 @@ class Steering:
         if self.follower.held:
             self._alarm.set(min(self.follower.held.values()))
 
+    def _go_on_at_last(self, keys: list[Key]) -> None:
+        """These are ready, and nothing runs: nothing is worth holding them any longer."""
+        held = self.follower.held
+        lost = [key for key in keys if key not in held]
+        try:
+            self._carry(self.follower.waited(math.inf))
+            self.tasks.decide_anew(lost)
+        except Exception as error:
+            self.fault("standstill", error)
+        if lost:
+            self.fault("standstill", TimeoutError(f"{len(lost)} ready tasks were sent nowhere"))
+
     # --- carrying out, withdrawing -----------------------------------------------------------
 
     def _later(self, directives: Iterable[Directive]) -> None:
@@ -236,15 +254,21 @@ class Steering:
 
     def _undo(self, disable: Disable) -> None:
         """Does not raise: whatever of it fails, the rest of the plugin is to go, too."""
+        self._attempt(self._standstill.cancel)
+        self._attempt(self._alarm.cancel)
+        carrier = self.tasks.carrier
+        if carrier is None:
+            return
+        ours = [*disable.keys, *self.awaiting.clear()]
+        self._attempt(carrier.uninstall)
+        self._attempt(lambda: self.tasks.release(ours))
+        self.tasks.carrier = None
+        # Nothing of ours stays on the loop for later.
+        self._attempt(lambda: self.tasks.decide_anew(ours, at_once=True))
+
+    def _attempt(self, step: Callable[[], None]) -> None:
         try:
-            if self.tasks.carrier is not None:
-                self.tasks.carrier.uninstall()
-                ours = [*disable.keys, *self.awaiting.clear()]
-                self.tasks.release(ours)
-                self.tasks.carrier = None
-                # Nothing of ours stays on the loop for later.
-                self.tasks.decide_anew(ours, at_once=True)
-            self._alarm.cancel()
+            step()
         except Exception:
             log.exception("withdrawing failed; the remaining overrides only pass through")
 

@@ -10,6 +10,7 @@ from distributed.metrics import time
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.execute.dask.steer import standstill
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.follower import Follower
 from orchestrator_core.graph.cluster import Cluster
@@ -99,3 +100,24 @@ async def test_faults_in_replaced_methods_are_counted_and_end_everything(
     assert before <= (session.counters.withdrawn_at or 0.0) <= time()
     await until(lambda: a.address not in session.meters)
     assert len(session.control) == 0
+
+
+@cluster_test()
+async def test_a_hold_ends_when_nothing_runs(c: Client, s: Scheduler, a: Worker, b: Worker) -> None:
+    """It waits for a task that needs it: that would last for an hour."""
+
+    class Circular(FixedAdvisor):
+        def promised(self, schedule: Schedule) -> Advice:
+            hold = Hold(done=frozenset({"last"}), patience=3600.0)
+            return replace(super().promised(schedule), holds={"first": hold})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(standstill, "LONGEST", 0.05)
+        patch.setattr(standstill, "PERIOD", 0.05)
+        plugin = OrchestratorPlugin(mode="director", advisor=Circular(on_first), min_tasks=1)
+        session = await start(s, plugin)
+        graph = {"first": (add,), "last": (add, "first")}
+        assert await c.gather(c.get(graph, ["last"], sync=False)) == [2]
+        assert session.counters.held == 1
+        assert session.counters.faults == 0, "that it was a bad plan is no failure of ours"
+        await stop(s, plugin)

@@ -1,0 +1,74 @@
+"""Standstill: no worker runs anything, and yet ready tasks were sent nowhere.
+
+By itself that does not change: what such a task is held for will not come, and a directive that got
+lost is not given again. A plan must not keep a cluster idle for longer than a hold is allowed to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
+
+from distributed.metrics import monotonic
+
+from orchestrator_core.execute.directives import Key
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, TaskState
+
+PERIOD = 0.5
+"""Seconds between two looks."""
+
+LONGEST = 2.0
+"""Seconds for which a task may stand ready beside idle workers: as long as the longest hold of
+`execute.measures` lets a worker stand idle."""
+
+
+class Standstill:
+    """Looks twice a second, from `watch` on; what stands still is told to `end`."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        planned: Container[Key],
+        awaiting: Container[Key],
+        end: Callable[[list[Key]], None],
+    ) -> None:
+        """`planned` keys and all that any worker may run are looked at, but none that are
+        `awaiting` their plan; `end` does not raise."""
+        self._scheduler, self._end = scheduler, end
+        self._planned, self._awaiting = planned, awaiting
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self) -> None:
+        """Begin to look."""
+        self._timer = self._loop.call_later(PERIOD, self._look)
+
+    def cancel(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        self.watch()
+        keys = self._standing()
+        if keys:
+            self._end(keys)
+
+    def _standing(self) -> list[Key]:
+        scheduler, since = self._scheduler, monotonic() - LONGEST
+        if not scheduler.unrunnable or not scheduler.running:
+            return []
+        if any(worker.processing for worker in scheduler.workers.values()):
+            return []
+        aside = scheduler.unrunnable.items()
+        return [task.key for task, at in aside if at <= since and self._is_kept(task)]
+
+    def _is_kept(self, task: TaskState) -> bool:
+        """Would Dask run it, were it not for us?"""
+        if task.key in self._awaiting:
+            return False
+        bound = task.worker_restrictions or task.host_restrictions or task.resource_restrictions
+        return not bound or task.key in self._planned
