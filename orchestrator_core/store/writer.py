@@ -95,7 +95,7 @@ class BackgroundWriter:
         while (write := self._next()) is not None:
             try:
                 write()
-            except Exception as error:
+            except BaseException as error:  # an exit, too: others still have to be written
                 self._note_failure(error)
             else:
                 self._failed_until = None
@@ -111,7 +111,7 @@ class BackgroundWriter:
             self._changed.wait_for(lambda: self._waiting or self._closed)
             return self._waiting.popleft() if self._waiting else None
 
-    def _note_failure(self, error: Exception) -> None:
+    def _note_failure(self, error: BaseException) -> None:
         with self._changed:
             first = self._failed_until is None
             self._failed_until = self._clock() + self._retry_seconds

@@ -78,6 +78,20 @@ def test_a_writer_that_never_wrote_has_no_thread() -> None:
     assert writer.close()
 
 
+def leave() -> None:
+    raise SystemExit(3)
+
+
+def test_an_exit_is_a_write_that_failed(writer: BackgroundWriter, clock: Clock) -> None:
+    done: list[int] = []
+    writer.submit(leave)
+    assert writer.flush(10.0)
+    clock.now = 61.0
+    assert writer.submit(lambda: done.append(1))
+    assert writer.flush(10.0)
+    assert done == [1]
+
+
 def test_a_failure_is_said_once_and_nothing_is_written_for_a_while(
     writer: BackgroundWriter, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -20,11 +20,13 @@ class Settled:
 
     There the event loop runs in the main thread, as it does where somebody runs an asynchronous
     cluster himself. Else, in a process of the user's own, what he has made is as alive as our
-    modules, and would not be looked at until the plugin leaves.
+    modules, and would not be looked at until the plugin leaves. What somebody froze before us
+    stays frozen, and with it what we did: Python cannot tell them apart.
     """
 
     def __init__(self) -> None:
         self._modules = 0
+        self._has_others = gc.get_freeze_count() > 0
 
     def look(self) -> None:
         """Freeze what was loaded since the last time, if that is much; takes microseconds."""
@@ -34,10 +36,10 @@ class Settled:
             gc.freeze()
 
     def leave(self) -> None:
-        """Nothing stays frozen."""
-        if self._modules:
-            self._modules = 0
+        """Nothing of ours stays frozen, where nothing was frozen before us."""
+        if self._modules and not self._has_others:
             gc.unfreeze()
+        self._modules = 0
 
 
 def _is_main_thread() -> bool:

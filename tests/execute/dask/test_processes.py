@@ -144,3 +144,14 @@ def test_nobody_looks_for_garbage_in_what_was_loaded(tmp_path: Path) -> None:
     other.start()
     other.join()
     assert gc.get_freeze_count() == 0
+
+
+def test_what_others_froze_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        settled = Settled()
+        settled.look()
+        settled.leave()
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()

@@ -155,6 +155,10 @@ class Advisory:
         except Exception as error:
             self._tell(self._fault, f"advisor.{where}", error)
             return False
+        except BaseException as error:
+            # This thread is not the advisor's to end.
+            self._tell(self._fault, f"advisor.{where}", _exited(error))
+            return False
         return True
 
     def _tell(self, callback: Callable[..., object], *arguments: Any) -> None:
@@ -189,7 +193,11 @@ def _answer(answer: Future[Advice], question: Question, advisor: Advisor | None)
         answer.set_exception(error)
     except BaseException as error:
         # An exit: who asked must not wait for ever, and nobody else must exit for it.
-        answer.set_exception(PlanningFailed(f"the advisor gave up: {error!r}"))
+        answer.set_exception(_exited(error))
+
+
+def _exited(error: BaseException) -> PlanningFailed:
+    return PlanningFailed(f"the advisor gave up: {error!r}")
 
 
 async def _within(event: asyncio.Event, timeout: float) -> bool:
