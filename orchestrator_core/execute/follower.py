@@ -166,6 +166,12 @@ class Follower:
         """Time has passed: who was held for as long as may be is held no more."""
         return self._again(self._holds.expired(now)) if self._holds else ()
 
+    def unheld(self) -> tuple[Directive, ...]:
+        """Nothing is to be held any more, be it ready now or later."""
+        waiting = list(self._holds.waiting)
+        self._holds.clear()
+        return self._again(waiting)
+
     def worker_lost(self, name: str) -> tuple[Directive, ...]:
         """The worker is gone or will run nothing more: its open tasks go back to the host."""
         keys = self._keys.open_on(name)

@@ -9,7 +9,7 @@ next run of the graph.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -80,21 +80,24 @@ class AtOnce:
             min_gain: part of Dask's time that it must save. lessons: what earlier runs really took.
             begun: `time.perf_counter` when planning began.
         """
-        question = _Question(instance, pessimistic, flow, min_gain, lessons)
+        question = Question(instance, pessimistic, flow, min_gain, lessons)
         keys = Keys.of(instance.graph, instance.cluster)
         bucket = keys.priced(instance, MAKESPAN).cost_bucket
         known = self._refinements.find(keys, instance)
         if known is None:
             result, cache = self._schedule(instance, flow, objective=MAKESPAN)
-            first = question.judged(quick(instance, result), bucket)
+            first = question.best(quick(instance, result), bucket)
             return question.advice(first, cache, begun, lambda: self._refine(question, keys))
         if known.cost_bucket != bucket:
             again = question.judged(known.refinement, bucket)
             return question.advice(again, "hit", begun, lambda: self._refine(question, keys))
         found = self._up_to_date(question, keys, known)
+        if found.refinement.saves and not found.judged.adopt:
+            # What holds more bytes may still be worth following.
+            return question.advice(found, "hit", begun, lambda: self._refine(question, keys))
         return question.advice(found, "hit", begun, lambda: self._reconsider(question, keys, found))
 
-    def _refine(self, question: _Question, keys: Keys) -> Advice:
+    def _refine(self, question: Question, keys: Keys) -> Advice:
         """Found when the run is over; remembered for the next time."""
         begun, instance = time.perf_counter(), question.instance
         limits = share_of(instance)
@@ -102,20 +105,20 @@ class AtOnce:
         def search() -> PlanResult:
             return self._schedule(instance, question.flow, budget=limits, objective=MAKESPAN)[0]
 
-        refinement = refined(instance, question.pessimistic, search)
+        refinements = refined(instance, question.pessimistic, search)
         self._memory.settle(SETTLED)
         bucket = keys.priced(instance, MAKESPAN).cost_bucket
-        found = question.judged(refinement, bucket)
+        found = question.best(refinements, bucket)
         self._refinements.keep(keys, instance, found)
         return question.advice(found, "miss", begun)
 
-    def _reconsider(self, question: _Question, keys: Keys, found: Finding) -> Advice:
+    def _reconsider(self, question: Question, keys: Keys, found: Finding) -> Advice:
         """Judge again what is known if the run that is over has taught something."""
         begun = time.perf_counter()
         self._memory.settle(SETTLED)
         return question.advice(self._up_to_date(question, keys, found), "hit", begun)
 
-    def _up_to_date(self, question: _Question, keys: Keys, found: Finding) -> Finding:
+    def _up_to_date(self, question: Question, keys: Keys, found: Finding) -> Finding:
         if found.judged.basis.resembles(question.basis):
             return found
         again = question.judged(found.refinement, found.cost_bucket)
@@ -123,7 +126,7 @@ class AtOnce:
         return again
 
 
-class _Question:
+class Question:
     """What is asked about a graph; arguments as of `AtOnce.advice`."""
 
     def __init__(
@@ -141,6 +144,14 @@ class _Question:
     def basis(self) -> Basis:
         """What a judgement would be based on now; lessons go on."""
         return Basis.of(self.lessons, self.min_gain)
+
+    def best(self, refinements: Iterable[Refinement], bucket: str) -> Finding:
+        """The first that is worth following; the last if none is."""
+        each = iter(refinements)
+        found = self.judged(next(each), bucket)
+        while not found.judged.adopt and (other := next(each, None)) is not None:
+            found = self.judged(other, bucket)
+        return found
 
     def judged(self, refinement: Refinement, bucket: str) -> Finding:
         instance, pessimistic = self.instance, self.pessimistic
@@ -184,25 +195,25 @@ def answer(instance: Instance, found: Finding, cache: str, begun: float) -> Advi
 
 def refined(
     instance: Instance, pessimistic: Instance, search: Callable[[], PlanResult]
-) -> Refinement:
-    """The best that can be found in a while.
+) -> Iterator[Refinement]:
+    """The best that can be found in a while, after a plan that holds fewer bytes if there is one.
 
     Args:
         search: plans with a larger budget.
     """
     result = steadier(instance, pessimistic, search())
     forecast = Forecast(instance, pessimistic, result, result.makespan, "miss")
-    thrift = thrifty(forecast)
-    if thrift is not None:
-        return _thrifty(thrift)
+    yield from _saving(thrifty(forecast))
     measures, _ = with_measures(instance, pessimistic, result.schedule)
-    return Refinement(result, measures, WORTH)
+    yield Refinement(result, measures, WORTH)
 
 
-def quick(instance: Instance, result: PlanResult) -> Refinement:
-    """The plan as it is, or one that holds fewer bytes if that is soon found."""
-    thrift = thrifty(Forecast(instance, instance, result, result.makespan, "miss"), most=FEW)
-    return unrefined(result) if thrift is None else _thrifty(thrift)
+def quick(instance: Instance, result: PlanResult) -> Iterator[Refinement]:
+    """One that holds fewer bytes, if that is soon found; the plan as it is."""
+    yield from _saving(
+        thrifty(Forecast(instance, instance, result, result.makespan, "miss"), most=FEW)
+    )
+    yield unrefined(result)
 
 
 def unrefined(result: PlanResult) -> Refinement:
@@ -210,5 +221,6 @@ def unrefined(result: PlanResult) -> Refinement:
     return Refinement(result, NONE, WORTH)
 
 
-def _thrifty(thrift: Thrift) -> Refinement:
-    return Refinement(thrift.result, thrift.measures, STEADY, thrift.saves, thrift.remark)
+def _saving(thrift: Thrift | None) -> Iterator[Refinement]:
+    if thrift is not None:
+        yield Refinement(thrift.result, thrift.measures, STEADY, thrift.saves, thrift.remark)

@@ -117,6 +117,12 @@ class World:
     def wait(self) -> None:
         self.carry(self.follower.waited(self.now))
 
+    def stand_still(self) -> None:
+        """Nothing runs, so that no hold is worth anything."""
+        self.carry(self.follower.unheld())
+        assert len(self.follower.held) == 0
+        assert not self.follower.is_holding
+
     # --- what the host does --------------------------------------------------------------------
 
     def is_ready(self, key: str) -> bool:
@@ -168,6 +174,7 @@ EVENTS: list[Callable[[World], None]] = [
     World.cancel,
     World.give_back,
     World.clock,
+    World.stand_still,
     World.plan,
     World.new_graph,
 ]

@@ -30,8 +30,10 @@ from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.thrifty import saving
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.store.sql import ScheduleStore
 from tests.execute.memory_graphs import stream, tree
+from tests.orchestrate.test_thrifty import slow_but_small
 from tests.store.records import a_run
 
 GAIN = 0.05
@@ -172,6 +174,23 @@ class TestProcesses:
         assert (refined := refine(again).plan) is not None
         assert refined.cache == "miss"
         second.end()
+
+
+class TestFewerBytes:
+    def test_what_is_not_worth_following_any_more_gives_way_to_what_holds_more(
+        self, first: Process
+    ) -> None:
+        instance = tree(32, chunk=1000.0)
+        keys = Keys.of(instance.graph, instance.cluster)
+        bucket = keys.priced(instance, MAKESPAN).cost_bucket
+        known = slow_but_small(instance)
+        then = Judged(True, "it was", 1.0, 2.0, Basis.of(Lessons([99.0]), GAIN))
+        first.quick._refinements.keep(keys, instance, Finding(known, bucket, then))
+        again = first.asked(instance)
+        assert not again.adopted
+        better = refine(again)
+        assert better.adopted
+        assert first.asked(instance).adopted
 
 
 class TestText:

@@ -7,9 +7,11 @@ import pytest
 from orchestrator_core import plan
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.directives import Hold
+from orchestrator_core.execute.measures.measures import Measures
 from orchestrator_core.execute.simulate import simulate_default, simulate_placed
 from orchestrator_core.execute.simulate.footprint import footprint
-from orchestrator_core.orchestrate.at_once import STEADY, answer, quick, unrefined
+from orchestrator_core.orchestrate.at_once import STEADY, Question, answer, quick, unrefined
 from orchestrator_core.orchestrate.expect import expected_makespans
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import Finding, Refinement
@@ -113,9 +115,37 @@ def test_who_waits_gets_a_plan_that_holds_little_at_once() -> None:
     """Few others are tried: still at most half of what the fastest plan would hold."""
     instance = tree(128)
     result = forecast(instance).result
-    first = quick(instance, result)
+    first = next(quick(instance, result))
     assert saving(instance, first.result.schedule) > 0.25
     assert asked(instance, first, 0.05).adopted
     small = tree(32, chunk=1000.0)
     given = forecast(small).result
-    assert quick(small, given) == unrefined(given)
+    assert list(quick(small, given)) == [unrefined(given)]
+
+
+def slow_but_small(instance: Instance) -> Refinement:
+    """A plan that is said to hold fewer bytes, and keeps all loads back for a second."""
+    result = forecast(instance).result
+    names = instance.graph.names
+    hold = Hold(done=frozenset(names[-1:]), patience=1.0)
+    holds = {name: hold for name in names if name.startswith("load-")}
+    return Refinement(result, Measures(holds), STEADY, saves=0.1, remark="fewer bytes are held; ")
+
+
+class TestBest:
+    def test_fewer_bytes_come_first_only_where_that_is_worth_following(self) -> None:
+        instance = tree(32, chunk=1000.0)
+        small, fast = slow_but_small(instance), unrefined(forecast(instance).result)
+        question = Question(instance, instance, "flow", 0.05, Lessons())
+        assert question.best((fast, small), "").refinement is fast
+        found = question.best((small, fast), "")
+        assert found.judged.adopt
+        assert found.refinement is fast
+
+    def test_where_nothing_is_worth_following_the_fastest_says_why(self) -> None:
+        instance = tree(32, chunk=1000.0)
+        small, fast = slow_but_small(instance), unrefined(forecast(instance).result)
+        found = Question(instance, instance, "flow", 0.9, Lessons()).best((small, fast), "")
+        assert not found.judged.adopt
+        assert found.refinement is fast
+        assert "fewer bytes" not in found.judged.reason

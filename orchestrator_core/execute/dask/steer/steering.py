@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -207,7 +206,7 @@ class Steering:
         held = self.follower.held
         lost = [key for key in keys if key not in held]
         try:
-            self._carry(self.follower.waited(math.inf))
+            self._carry(self.follower.unheld())
             self.tasks.decide_anew(lost)
         except Exception as error:
             self.fault("standstill", error)

@@ -109,15 +109,16 @@ async def test_a_hold_ends_when_nothing_runs(c: Client, s: Scheduler, a: Worker,
     class Circular(FixedAdvisor):
         def promised(self, schedule: Schedule) -> Advice:
             hold = Hold(done=frozenset({"last"}), patience=3600.0)
-            return replace(super().promised(schedule), holds={"first": hold})
+            holds = dict.fromkeys(("first", "second", "last"), hold)
+            return replace(super().promised(schedule), holds=holds)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(standstill, "LONGEST", 0.05)
         patch.setattr(standstill, "PERIOD", 0.05)
         plugin = OrchestratorPlugin(mode="director", advisor=Circular(on_first), min_tasks=1)
         session = await start(s, plugin)
-        graph = {"first": (add,), "last": (add, "first")}
-        assert await c.gather(c.get(graph, ["last"], sync=False)) == [2]
-        assert session.counters.held == 1
+        graph = {"first": (add,), "second": (add, "first"), "last": (add, "second")}
+        assert await c.gather(c.get(graph, ["last"], sync=False)) == [3]
+        assert session.counters.held == 1, "such a plan holds nothing again"
         assert session.counters.faults == 0, "that it was a bad plan is no failure of ours"
         await stop(s, plugin)
