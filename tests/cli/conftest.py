@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +48,20 @@ def invoke(
         monkeypatch.delenv(variable, raising=False)
 
     def call(*arguments: str | Path) -> Outcome:
+        forget_prefects_terminal()
         capsys.readouterr()
         code = run([str(argument) for argument in arguments])
         return Outcome(code, *capsys.readouterr())
 
     return call
+
+
+def forget_prefects_terminal() -> None:
+    """Prefect logs to the terminal of the test in which it was loaded, which is closed by now."""
+    root = logging.getLogger()
+    for handler in list(root.handlers):
+        if type(handler).__module__.startswith("prefect."):
+            root.removeHandler(handler)
 
 
 @pytest.fixture

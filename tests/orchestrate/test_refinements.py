@@ -43,7 +43,8 @@ class Process:
     """What one process knows, with what is stored."""
 
     def __init__(self, path: Path) -> None:
-        self.memory = Memory(ScheduleStore(path), in_memory=True)
+        self.store = ScheduleStore(path)
+        self.memory = Memory(self.store, in_memory=True)
         assert self.memory.refresh()
         planner = Forecaster(self.memory, budget=Budget(seconds=0.02))
         self.quick = AtOnce(planner.schedule, self.memory)
@@ -55,6 +56,7 @@ class Process:
 
     def end(self) -> None:
         self.memory.close()
+        self.store.close()
 
 
 @pytest.fixture
