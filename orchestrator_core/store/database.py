@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -106,6 +107,9 @@ class Database:
                 self._drop_engine()
             if self._engine is None:
                 self._engine = self._ready()
+                # Who forgets to close it leaves no connection open.
+                self._forgotten = weakref.finalize(self, self._engine.dispose)
+                self._forgotten.atexit = False
             return self._engine
 
     def _ready(self) -> Engine:
@@ -154,7 +158,7 @@ class Database:
 
     def _drop_engine(self) -> None:
         if self._engine is not None:
-            self._engine.dispose()
+            self._forgotten()
         self._engine = None
         self._identity = None
 

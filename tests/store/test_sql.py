@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from orchestrator_core.errors import StoreError
 from orchestrator_core.store.sql import ScheduleStore
@@ -78,6 +80,17 @@ def test_making_a_store_touches_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are those of POSIX")
+def test_who_forgets_to_close_a_store_leaves_no_connection_open(url: str) -> None:
+    closed: list[object] = []
+    store = ScheduleStore(url)
+    store.add_run(a_run())
+    engine = store._database._open()
+    event.listen(engine, "close", lambda connection, record: closed.append(connection))
+    del store, engine
+    gc.collect()
+    assert closed
+
+
 def test_the_file_belongs_to_its_user_alone(tmp_path: Path) -> None:
     store = ScheduleStore(tmp_path / "new" / "s.db")
     store.put(stored())
