@@ -160,7 +160,7 @@ class Chart:
                 f'<path class="{style}" stroke-width="1.6" stroke-dasharray="{dash}" '
                 f'd="M{x:.1f} {top:g}V{bottom:g}"/>'
             )
-            side, shift = ("end", 4) if style == "best" else ("start", -4)
+            side, shift = ("end", -4) if style == "best" else ("start", 4)
             yield (
                 f'<text x="{x + shift:.1f}" y="{top - 5:g}" class="{word}" '
                 f'text-anchor="{side}">{text}{value:.1f} s</text>'
