@@ -146,11 +146,11 @@ class Question:
         return Basis.of(self.lessons, self.min_gain)
 
     def best(self, refinements: Iterable[Refinement], bucket: str) -> Finding:
-        """The first that is worth following; the last if none is."""
-        each = iter(refinements)
-        found = self.judged(next(each), bucket)
-        while not found.judged.adopt and (other := next(each, None)) is not None:
-            found = self.judged(other, bucket)
+        """The first that is worth following; the last if none is. There is at least one."""
+        for refinement in refinements:
+            found = self.judged(refinement, bucket)
+            if found.judged.adopt:
+                break
         return found
 
     def judged(self, refinement: Refinement, bucket: str) -> Finding:

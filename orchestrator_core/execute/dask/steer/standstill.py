@@ -21,7 +21,7 @@ PERIOD = 0.5
 """Seconds between two looks."""
 
 LONGEST = 2.0
-"""Seconds for which a task may stand ready beside idle workers: as long as the longest hold of
+"""Seconds for which a task may stand ready if nothing runs then: as long as the longest hold of
 `execute.measures` lets a worker stand idle."""
 
 
