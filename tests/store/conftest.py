@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -22,14 +23,24 @@ def postgres_server() -> Iterator[str]:
     if given:
         yield given.replace("postgresql://", "postgresql+psycopg://", 1)
         return
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not found:
+    programs = _programs()
+    if programs is None:
         pytest.skip(f"no Postgres: set {VARIABLE}=postgresql://... or install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:
-        yield from _serve(found[-1].parent, folder)
+        yield from _serve(programs, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs() -> Path | None:
+    """The folder of a distribution's Postgres, else of the one that pgserver's wheel brings."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    # Not imported: that asks platformdirs for a folder which not every machine has.
+    wheel = importlib.util.find_spec("pgserver")
+    if wheel is not None and wheel.origin is not None:
+        found.insert(0, Path(wheel.origin).parent / "pginstall/bin/initdb")
+    return found[-1].parent if found else None
 
 
 def _serve(programs: Path, folder: Path) -> Iterator[str]:
@@ -38,8 +49,9 @@ def _serve(programs: Path, folder: Path) -> Iterator[str]:
     if user is not None:
         try:
             shutil.chown(folder, user)
-        except LookupError:
-            pytest.skip("no Postgres: it does not run as root, and there is no user 'postgres'")
+            subprocess.run([programs / "initdb", "-V"], check=True, user=user, cwd=folder)
+        except (LookupError, PermissionError) as error:
+            pytest.skip(f"no Postgres: it does not run as root, and as user 'postgres': {error}")
 
     def run(*command: str | Path) -> None:
         subprocess.run(

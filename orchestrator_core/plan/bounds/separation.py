@@ -2,91 +2,92 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.bounds.claims import PATH, WINDOW
+from orchestrator_core.plan.bounds.choices import Choices
+from orchestrator_core.plan.bounds.claims import PATH, WINDOW, Times
 from orchestrator_core.plan.engine.compiled import inner
 
 MOST_SINCE = 64
 """Heads of one worker among which windows are sought; more are thinned out."""
 
+MOST_WINDOWS = 3
+"""Windows of one kind and worker that are added at a time."""
+
+MOST_PATHS = 12
+"""Paths that are added at a time."""
+
+NOTHING = 1e-9
+"""A part of a task that is none."""
+
+
+class Broken(NamedTuple):
+    """What counts as broken: more than `makespan` seconds by more than `slack`."""
+
+    makespan: float
+    slack: float
+
 
 @inner
 def add_windows(
-    task: Ints,
-    worker: Ints,
-    x: Floats,
-    work: Floats,
-    head: Floats,
-    tail: Floats,
-    known: float,
-    makespan: float,
-    slack: float,
-    most: int,
-    what: Ints,
-    span: Floats,
-    count: int,
+    choices: Choices, times: Times, x: Floats, broken: Broken, what: Ints, span: Floats, count: int
 ) -> int:
-    """Append the windows that the split x breaks most, `most` of each kind and worker."""
-    kinds, w = work.shape[0], work.shape[2]
-    for b in range(w):
-        here = np.flatnonzero((worker == b) & (x > 1e-9))
+    """Append the windows that the split x breaks most to `count` claims; how many it is then."""
+    for b in range(times.work.shape[2]):
+        here = np.flatnonzero((choices.worker == b) & (x > NOTHING))
         if len(here) == 0:
             continue
-        many = len(here)
-        heads, tails, load = np.empty(many), np.empty(many), np.empty(many)
-        for i in range(many):
-            heads[i], tails[i] = head[task[here[i]], b], tail[task[here[i]], b]
-        by_tail = np.argsort(-tails)
+        tasks = choices.task[here]
+        heads, tails = times.head[tasks, b], times.tail[tasks, b]
         since = np.unique(heads)
         if len(since) > MOST_SINCE:
             since = since[np.linspace(0, len(since) - 1, MOST_SINCE).astype(np.int64)]
-        for kind in range(kinds):
-            for i in range(many):
-                load[i] = work[kind, task[here[i]], b] * x[here[i]]
-            excess, until = np.zeros(len(since)), np.zeros(len(since))
-            for z in range(len(since)):
-                total = 0.0
-                for i in by_tail:
-                    if heads[i] >= since[z]:
-                        total += load[i]
-                        over = total + min(since[z] + tails[i], known) - makespan
-                        if over > excess[z]:
-                            excess[z], until[z] = over, tails[i]
-            best = np.argsort(-excess)
-            for z in best[:most]:
-                if excess[z] > slack and count < len(what):
-                    what[count] = np.array([WINDOW, kind, b])
+        for kind in range(times.work.shape[0]):
+            load = times.work[kind, tasks, b] * x[here]
+            until, excess = _fullest(since, heads, tails, load, broken.makespan, times.known)
+            for z in np.argsort(-excess)[:MOST_WINDOWS]:
+                if excess[z] > broken.slack and count < len(what):
+                    what[count, 0], what[count, 1], what[count, 2] = WINDOW, kind, b
                     span[count, 0], span[count, 1] = since[z], until[z]
                     count += 1
     return count
 
 
 @inner
+def _fullest(
+    since: Floats, heads: Floats, tails: Floats, load: Floats, makespan: float, known: float
+) -> tuple[Floats, Floats]:
+    """For each start the end of its fullest window, and by how much that is too full."""
+    by_tail = np.argsort(-tails)
+    until, excess = np.zeros(len(since)), np.zeros(len(since))
+    for z in range(len(since)):
+        total = 0.0
+        for i in by_tail:
+            if heads[i] >= since[z]:
+                total += load[i]
+                over = total + min(since[z] + tails[i], known) - makespan
+                if over > excess[z]:
+                    excess[z], until[z] = over, tails[i]
+    return until, excess
+
+
+@inner
 def add_paths(
-    first: Ints,
-    task: Ints,
-    worker: Ints,
-    x: Floats,
-    through: Floats,
-    makespan: float,
-    slack: float,
-    most: int,
-    what: Ints,
-    span: Floats,
-    count: int,
+    choices: Choices, times: Times, x: Floats, broken: Broken, what: Ints, span: Floats, count: int
 ) -> int:
-    """Append the paths that the split x makes too long, at most `most`."""
-    n = len(first) - 1
+    """Append the paths that the split x makes too long."""
+    n = len(choices.first) - 1
     excess = np.zeros(n)
     for t in range(n):
-        for v in range(first[t], first[t + 1]):
-            excess[t] += x[v] * through[task[v], worker[v]]
-    excess -= makespan
-    for t in np.argsort(-excess)[:most]:
-        if excess[t] > slack and count < len(what):
-            what[count] = np.array([PATH, task[first[t]], 0])
+        for v in range(choices.first[t], choices.first[t + 1]):
+            excess[t] += x[v] * times.through[choices.task[v], choices.worker[v]]
+    excess -= broken.makespan
+    for t in np.argsort(-excess)[:MOST_PATHS]:
+        if excess[t] > broken.slack and count < len(what):
+            what[count, 0], what[count, 1], what[count, 2] = PATH, choices.task[choices.first[t]], 0
             span[count] = 0.0
             count += 1
     return count

@@ -15,13 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.bounds.claims import WINDOW, proven, rows_of
+from orchestrator_core.plan.bounds.choices import Choices, choices_of, first_of_open
+from orchestrator_core.plan.bounds.claims import WINDOW, Times, proven, rows_of
+from orchestrator_core.plan.bounds.elimination import Program
 from orchestrator_core.plan.bounds.interior import solve
 from orchestrator_core.plan.bounds.relaxation import Relaxation
-from orchestrator_core.plan.bounds.separation import add_paths, add_windows
+from orchestrator_core.plan.bounds.separation import Broken, add_paths, add_windows
 from orchestrator_core.plan.bounds.state import State
 from orchestrator_core.plan.bounds.sweep import Flags
-from orchestrator_core.plan.engine.compiled import compiled
+from orchestrator_core.plan.engine.compiled import compiled, inner
 from orchestrator_core.plan.engine.expand import frozen
 
 MOST_ROWS = 240
@@ -29,6 +31,12 @@ MOST_ROWS = 240
 
 ROUNDS = 12
 """Times that windows are sought, at most."""
+
+COARSE = 3e-3
+"""Relative accuracy as long as claims are still found."""
+
+WORTH = 1e-7
+"""A multiplier that is no more than this is none."""
 
 
 class Claims(NamedTuple):
@@ -109,110 +117,121 @@ def fit_windows(
         accuracy: of the bound, relative. rounds: times that windows are sought, at most.
         what, span: claims to begin with.
     """
-    n, w = seconds.shape
-    nv = 0
-    first = np.zeros(len(tasks) + 1, dtype=np.int64)
-    for i in range(len(tasks)):
-        nv += int(may[tasks[i]].sum())
-        first[i + 1] = nv
-    task, worker = np.empty(nv, dtype=np.int64), np.empty(nv, dtype=np.int64)
-    settled = np.zeros(nv, dtype=np.bool_)
-    group = np.empty(nv, dtype=np.int64)
-    through = np.zeros((n, w))
-    at = 0
-    for i in range(len(tasks)):
-        t = tasks[i]
-        for b in range(w):
-            if may[t, b]:
-                task[at], worker[at], group[at] = t, b, i
-                settled[at] = first[i + 1] - first[i] == 1
-                through[t, b] = head[t, b] + seconds[t, b] + tail[t, b]
-                at += 1
-    free = np.flatnonzero(~settled)
-    # The variables of the program: those of tasks with a choice, tasks numbered anew.
-    open_first = np.zeros(len(tasks) + 1, dtype=np.int64)
-    open_tasks = 0
-    for i in range(len(tasks)):
-        if first[i + 1] - first[i] > 1:
-            open_first[open_tasks + 1] = open_first[open_tasks] + first[i + 1] - first[i]
-            open_tasks += 1
-    open_first = open_first[: open_tasks + 1]
+    choices = choices_of(tasks, may)
+    times = Times(work, head, tail, _through(choices, seconds, head, tail), known)
     claim, reach = np.empty((MOST_ROWS, 3), dtype=np.int64), np.empty((MOST_ROWS, 2))
-    count = min(len(what), MOST_ROWS // 2)
-    claim[:count], reach[:count] = what[:count], span[:count]
-    if count == 0:
-        for b in range(w):
-            for kind in range(work.shape[0]):
-                if count < MOST_ROWS // 2:
-                    claim[count] = np.array([WINDOW, kind, b])
-                    reach[count] = 0.0
-                    count += 1
-    x = np.ones(nv)
-    for v in free:
-        x[v] = 1.0 / (first[group[v] + 1] - first[group[v]])
-    best, best_count = 0.0, 0
-    kept, kept_reach = claim[:0].copy(), reach[:0].copy()
-    multiplier = np.zeros(0)
-    tolerance, before = (accuracy if rounds == 1 else max(3e-3, accuracy)), 0.0
+    count = _first_claims(what, span, work.shape, claim, reach)
+    x, best, fresh = _even(choices), 0.0, 0
+    kept, kept_reach, multiplier = claim[:0].copy(), reach[:0].copy(), np.zeros(0)
+    tolerance, before = (accuracy if rounds == 1 else max(COARSE, accuracy)), 0.0
     for turn in range(rounds):
-        ptr, limit = np.zeros(nv + 1, dtype=np.int64), np.empty(count)
-        row, value = rows_of(
-            task,
-            worker,
-            settled,
-            claim,
-            reach,
-            count,
-            work,
-            head,
-            tail,
-            through,
-            known,
-            ptr,
-            limit,
-        )
-        g, y = np.ones(count), np.zeros(count)
-        open_ptr = np.zeros(len(free) + 1, dtype=np.int64)
-        for i in range(len(free)):
-            # Settled variables have no entries, so that the columns of the others lie in a row.
-            open_ptr[i + 1] = ptr[free[i] + 1]
-        xf = np.empty(len(free))
-        tau = solve(
-            open_first, open_ptr, row, value, g, limit, tolerance, stop / known - 1.0, xf, y
-        )
-        for i in range(len(free)):
-            x[free[i]] = max(0.0, xf[i])
-        total = y.sum()
-        if total > 0:
-            y /= max(total, 1.0)
-        bound = known * (1.0 - min(1.0, total)) + proven(
-            first, task, worker, claim, reach, y, count, work, head, tail, through, known
-        )
+        y = np.zeros(count)
+        tau = _split(choices, times, claim[:count], reach[:count], tolerance, stop, x, y)
+        bound = _proof(choices, times, claim[:count], reach[:count], y)
         if bound > best or len(multiplier) == 0:
             best, multiplier = bound, y
             kept, kept_reach = claim[:count].copy(), reach[:count].copy()
         if best >= stop or turn == rounds - 1:
             break
-        makespan = known * (1.0 + max(tau, 0.0))
-        slack = known * max(accuracy, 0.3 * tolerance)
-        # What is worth nothing leaves, unless it is new.
-        left = 0
-        for k in range(count):
-            if y[k] > 1e-7 or k >= best_count:
-                claim[left], reach[left] = claim[k], reach[k]
-                left += 1
-        best_count = left
-        count = add_windows(
-            task, worker, x, work, head, tail, known, makespan, slack, 3, claim, reach, left
-        )
-        count = add_paths(first, task, worker, x, through, makespan, slack, 12, claim, reach, count)
+        broken = Broken(known * (1.0 + max(tau, 0.0)), known * max(accuracy, 0.3 * tolerance))
+        fresh = _drop_worthless(y, fresh, claim, reach)
+        count = add_windows(choices, times, x, broken, claim, reach, fresh)
+        count = add_paths(choices, times, x, broken, claim, reach, count)
         slow = turn >= 3 and bound < before + known * 10 * accuracy
         before = max(before, bound)
-        if count == left or slow:
+        if count == fresh or slow:
             if tolerance <= accuracy:
                 break
             tolerance = accuracy
-    split = np.zeros((n, w))
-    for i in range(nv):
-        split[task[i], worker[i]] = x[i]
-    return best, kept, kept_reach, multiplier, split
+    return best, kept, kept_reach, multiplier, _as_table(choices, x, seconds.shape)
+
+
+@inner
+def _through(choices: Choices, seconds: Floats, head: Floats, tail: Floats) -> Floats:
+    found = np.zeros(seconds.shape)
+    for v in range(len(choices.task)):
+        t, b = choices.task[v], choices.worker[v]
+        found[t, b] = head[t, b] + seconds[t, b] + tail[t, b]
+    return found
+
+
+@inner
+def _first_claims(
+    what: Ints, span: Floats, shape: tuple[int, int, int], claim: Ints, reach: Floats
+) -> int:
+    """Those that are given, else all that a worker is asked for, from start to end."""
+    count = min(len(what), MOST_ROWS // 2)
+    claim[:count], reach[:count] = what[:count], span[:count]
+    if count > 0:
+        return count
+    for b in range(shape[2]):
+        for kind in range(shape[0]):
+            if count < MOST_ROWS // 2:
+                claim[count, 0], claim[count, 1], claim[count, 2] = WINDOW, kind, b
+                reach[count] = 0.0
+                count += 1
+    return count
+
+
+@inner
+def _even(choices: Choices) -> Floats:
+    """Each task split over its workers evenly."""
+    x = np.ones(len(choices.task))
+    for t in range(len(choices.first) - 1):
+        first, last = choices.first[t], choices.first[t + 1]
+        x[first:last] = 1.0 / max(1, last - first)
+    return x
+
+
+@inner
+def _split(
+    choices: Choices,
+    times: Times,
+    what: Ints,
+    span: Floats,
+    tolerance: float,
+    stop: float,
+    x: Floats,
+    y: Floats,
+) -> float:
+    """Solve the program of these claims: its tau; the split x and the multipliers y are filled."""
+    ptr, limit = np.zeros(len(x) + 1, dtype=np.int64), np.empty(len(what))
+    row, value = rows_of(choices, times, what, span, ptr, limit)
+    free = np.flatnonzero(~choices.settled)
+    # Settled variables have no entries, so that the columns of the others lie in a row.
+    open_ptr = np.zeros(len(free) + 1, dtype=np.int64)
+    open_ptr[1:] = ptr[free + 1]
+    program = Program(first_of_open(choices), open_ptr, row, value, np.ones(len(what)), limit)
+    found = np.empty(len(free))
+    tau = solve(program, tolerance, stop / times.known - 1.0, found, y)
+    x[free] = np.maximum(0.0, found)
+    return tau
+
+
+@inner
+def _proof(choices: Choices, times: Times, what: Ints, span: Floats, y: Floats) -> float:
+    """The bound that the multipliers prove, once they add up to at most 1."""
+    total = y.sum()
+    if total > 0:
+        y /= max(total, 1.0)
+    rest = times.known * (1.0 - min(1.0, total))
+    return float(rest + proven(choices, times, what, span, y))
+
+
+@inner
+def _drop_worthless(y: Floats, fresh: int, claim: Ints, reach: Floats) -> int:
+    """Claims that are worth nothing leave, unless they are new (from `fresh` on); how many stay."""
+    left = 0
+    for k in range(len(y)):
+        if y[k] > WORTH or k >= fresh:
+            claim[left], reach[left] = claim[k], reach[k]
+            left += 1
+    return left
+
+
+@inner
+def _as_table(choices: Choices, x: Floats, shape: tuple[int, int]) -> Floats:
+    split = np.zeros(shape)
+    for v in range(len(x)):
+        split[choices.task[v], choices.worker[v]] = x[v]
+    return split
