@@ -18,6 +18,7 @@ from orchestrator_core.plan.engine.expand import Problem, frozen
 from orchestrator_core.plan.engine.modes import best_seconds, over_modes
 from orchestrator_core.plan.engine.ranks import ready_order
 from orchestrator_core.plan.lists.means import mean_link
+from orchestrator_core.plan.lists.partial import Weighing
 from orchestrator_core.plan.lists.ready_list import by_ready_list
 
 MOST_PAIRS = 100_000_000
@@ -77,22 +78,22 @@ class Rule:
         transfers by their plain time. The decoder keeps all the rest, and never ends later where
         only single threads are scarce: by induction over the order no task starts later than here.
         """
-        urgency = (self.priority, self.finish, self.second, self.start, self.past, self.kth)
-        order, worker = by_ready_list(
-            problem,
-            best_seconds(problem),
-            frozen(_threads(problem)),
-            frozen(_lanes(problem)),
-            mean_link(problem),
-            frozen(rank),
-            frozen(np.zeros((0, 0)) if ahead is None else ahead),
-            urgency,
-            (self.begin, self.seconds, self.free),
-            self.in_batches,
-            self.two_workers,
-            self.from_makespan,
-            frozen(self._order(problem, rank)),
+        latency, per_byte = mean_link(problem)
+        weighing = Weighing(
+            seconds=best_seconds(problem),
+            threads=frozen(_threads(problem)),
+            lanes=frozen(_lanes(problem)),
+            latency=latency,
+            per_byte=per_byte,
+            rank=frozen(rank),
+            ahead=frozen(np.zeros((0, 0)) if ahead is None else ahead),
+            urgency=(self.priority, self.finish, self.second, self.start, self.past, self.kth),
+            price=(self.begin, self.seconds, self.free),
+            in_batches=self.in_batches,
+            two_workers=self.two_workers,
+            from_makespan=self.from_makespan,
         )
+        order, worker = by_ready_list(problem, weighing, frozen(self._order(problem, rank)))
         return Choice(order, worker=worker)
 
     def _order(self, problem: Problem, rank: Floats) -> Ints:
