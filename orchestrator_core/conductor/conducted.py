@@ -60,11 +60,12 @@ class Conducted(Generic[P, T]):
         functools.update_wrapper(self, original)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        if is_off.get() or tracing_for.get() == self.goal:
+        traced_for = tracing_for.get()
+        if is_off.get() or (traced_for is not None and traced_for == self.goal):
             return self.original(*args, **kwargs)
         if self._is_plain:
             try:
-                return cast(T, self._quick(*args, **kwargs))
+                return self._quick(*args, **kwargs)  # type: ignore[no-any-return]
             except (_NotPlain, TypeError, ValueError):  # JAX's own words for what is no array
                 self._is_plain = False
         given, traced = self.traced(args, kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,10 @@ KEPT_BYTES = 32 * 2**20
 
 SHARED = 2**14
 """Elements of a kernel that XLA shares out to all cores."""
+
+WITHIN = 0.4
+"""A CPU runs the kernels of a loop's step without going back to whoever starts kernels: the part of
+`kernel_s` that is left. Measured, EPYC, 2026: 0.14 to 0.21 us for a small product."""
 
 ORIGINS = ("measured", "published", "assumed")
 
@@ -63,6 +67,10 @@ class Device:
     def fresh_s(self, nbytes: float) -> float:
         """Seconds until so many bytes are there to be used. Few are kept from the last run."""
         return nbytes / self.fresh_rate if nbytes >= KEPT_BYTES else 0.0
+
+    def within_loop(self) -> Device:
+        """As the kernels of a loop's step meet it."""
+        return replace(self, kernel_s=WITHIN * self.kernel_s) if self.platform == "cpu" else self
 
     def start_s(self, elements: float) -> float:
         """Seconds beside the work of a kernel that makes so many elements."""

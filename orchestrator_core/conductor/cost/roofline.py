@@ -65,7 +65,8 @@ def seconds_of_work(work: Work, device: Device, dtype: object = None) -> float:
 
 
 def _of_loop(node: Node, device: Device) -> float:
-    bodies = [seconds(body, device) for body in node.bodies]
+    within = device if node.name == "cond" else device.within_loop()
+    bodies = [seconds(body, within) for body in node.bodies]
     once = max(bodies) if node.name == "cond" else sum(bodies)
     steps = trips(node) * (once + device.step_s)
     return max(steps, moved(node) / device.bandwidth) if node.name == "scan" else steps

@@ -12,7 +12,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.site import Site
 
 WIDTH = 100
-NAME, TIME, MEMORY = 17, 16, 16
+NAME, TIME, MEMORY = 17, 16, 17
 PLACE = WIDTH - 2 - NAME - 1 - TIME - MEMORY
 """Columns after a mark of two."""
 

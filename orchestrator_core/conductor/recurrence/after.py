@@ -14,7 +14,7 @@ from orchestrator_core.conductor.recurrence.batchable import is_batchable
 from orchestrator_core.conductor.recurrence.batches import at_once
 from orchestrator_core.conductor.recurrence.cut import IN, OUT, Cut
 from orchestrator_core.conductor.recurrence.parts import needed, piece, reached, sources, trimmed
-from orchestrator_core.conductor.recurrence.prices import alone, batched, traffic
+from orchestrator_core.conductor.recurrence.prices import alone, batched, crossing
 from orchestrator_core.conductor.recurrence.splice import spliced
 
 
@@ -74,7 +74,7 @@ class After:
         return batched(node, moving, self.scan.length, self.device)
 
     def _crossing(self, value: Value) -> float:
-        return 2 * traffic(value.nbytes, value.nbytes * self.scan.length, self.device)
+        return crossing(value, self.scan.body, self.scan.length, self.device)
 
     @property
     def temp_bytes(self) -> int:

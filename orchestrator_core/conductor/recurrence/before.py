@@ -17,7 +17,7 @@ from orchestrator_core.conductor.recurrence.batchable import is_batchable
 from orchestrator_core.conductor.recurrence.batches import at_once
 from orchestrator_core.conductor.recurrence.cut import IN, OUT, Cut
 from orchestrator_core.conductor.recurrence.parts import piece, reached, sources, trimmed
-from orchestrator_core.conductor.recurrence.prices import alone, batched, traffic
+from orchestrator_core.conductor.recurrence.prices import alone, batched, crossing, traffic
 from orchestrator_core.conductor.recurrence.splice import spliced
 
 
@@ -60,7 +60,7 @@ class Before:
         readers = self.scan.body.consumers
         needs = {i for i in self.scan.carry_outputs if isinstance(i, Value)}
         for node in self.free:
-            cut.cost(OUT, node, alone(node, self.device))
+            cut.cost(OUT, node, self._inside(node))
             cut.cost(node, IN, self._outside(node))
             if not is_batchable(node):
                 cut.never(node, IN)
@@ -81,6 +81,11 @@ class Before:
     def _place(self, reader: Node) -> Node | str:
         return reader if reader in self._is_free else IN
 
+    def _inside(self, node: Node) -> float:
+        """Seconds for each step, where it is. What is the same in each, XLA takes out itself."""
+        is_same = self.varying.isdisjoint(i for i in node.inputs if isinstance(i, Value))
+        return self._outside(node) if is_same else alone(node, self.device)
+
     def _outside(self, node: Node) -> float:
         """Seconds for each step, if it is done for all steps at once."""
         moving = [each in self.varying for each in node.inputs]
@@ -89,7 +94,7 @@ class Before:
     def _crossing(self, value: Value) -> float:
         if value not in self.varying:
             return traffic(value.nbytes, value.nbytes, self.device)
-        return 2 * self._read(value)
+        return crossing(value, self.scan.body, self.scan.length, self.device)
 
     def _read(self, value: Value) -> float:
         return traffic(value.nbytes, value.nbytes * self.scan.length, self.device)
@@ -103,7 +108,7 @@ class Before:
 
     def _gain(self) -> float:
         """Against doing all inside; reading less inputs is not counted."""
-        saved = sum(alone(node, self.device) - self._outside(node) for node in self.nodes)
+        saved = sum(self._inside(node) - self._outside(node) for node in self.nodes)
         return saved - sum(map(self._crossing, self.values))
 
 

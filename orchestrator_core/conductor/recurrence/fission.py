@@ -18,8 +18,11 @@ from orchestrator_core.conductor.recurrence.counters import counted_before
 from orchestrator_core.conductor.recurrence.prices import total
 from orchestrator_core.conductor.recurrence.sums import done_at_the_end, products
 
-WORTH = 0.03
+WORTH = 0.04
 """The least part of a loop's time that must be saved."""
+
+CPU_WORTH = 0.1
+"""The same on a CPU where no product is taken out: how what is left is fused matters as much."""
 
 ROOM = 1 << 28
 """Bytes that may be taken for it where nobody has said how many."""
@@ -93,7 +96,9 @@ def _room(goal: Goal) -> int:
 def _is_worth_it(half: Before | After, device: Device, goal: Goal) -> bool:
     if not half.nodes or half.temp_bytes > _room(goal):
         return False
-    return goal.always or half.gain >= WORTH * total(half.scan.body.nodes, device)
+    has_product = any(node.name == "dot_general" for node in half.nodes)
+    least = CPU_WORTH if device.platform == "cpu" and not has_product else WORTH
+    return goal.always or half.gain >= least * total(half.scan.body.nodes, device)
 
 
 def _words(nodes: Sequence[Node], where: str) -> str:
