@@ -78,7 +78,8 @@ def _row(run: RunSummary) -> list[str | Text]:
 
 
 def _error(run: RunSummary) -> float | None:
-    """How much longer than promised it took, as a fraction."""
-    if run.predicted is None or run.predicted <= 0:
+    """How much longer than promised it took, as a fraction; of a run that did not come to its end,
+    nobody can say."""
+    if run.predicted is None or run.predicted <= 0 or run.status == "cancelled":
         return None
     return run.seconds / run.predicted - 1

@@ -57,7 +57,7 @@ def _parse_group(text: str) -> list[Worker]:
     kind, _, rest = text.strip().partition(":")
     if kind.isdecimal() and not rest:
         return _named("worker", _whole("count", kind, text), {})
-    if not kind or "=" in kind or "," in kind:
+    if not kind or kind.startswith("-") or "=" in kind or "," in kind:
         raise InvalidInput(
             f"{text!r} does not begin with a kind of worker; expected something like "
             "fast:speed=4,threads=2,memory=8GB,GPU=1"

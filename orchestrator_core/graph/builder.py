@@ -67,8 +67,13 @@ class GraphBuilder:
         """Add a task (fields as in `Task`) and an edge from each task in `after`; returns its name.
 
         Raises:
-            InvalidGraph: if the name is taken, or a task of `after` is not there yet.
+            InvalidGraph: if the name is taken, or a task of `after` is not there yet; if `after`
+                is a lone string, whose letters would be taken as names.
         """
+        if isinstance(after, str):
+            raise InvalidGraph(
+                f"after is the string {after!r}; give a tuple of names: ({after!r},)"
+            )
         self._register(name, kind)
         modes = tuple(modes)
         allowed = None if eligible is None else eligible_names(eligible)

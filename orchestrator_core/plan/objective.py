@@ -55,6 +55,10 @@ class Objective:
         if isinstance(objective, Objective):
             return objective
         names = objective.split(",") if isinstance(objective, str) else objective
+        if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+            raise InvalidInput(
+                f"objective={objective!r}: expected names such as 'tardiness,makespan'"
+            )
         return Objective(tuple(name.strip() for name in names))
 
     @property

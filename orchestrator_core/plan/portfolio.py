@@ -75,9 +75,11 @@ def plan(
 
     Raises:
         InvalidInput: if a name is none of a planner's or a criterion's; the message lists them.
+            Also for what is no instance or no budget.
         UnsupportedInstance: if no planner can take the instance; it names their reasons.
         PlanningFailed: if no planner found a schedule; it says what each of them met.
     """
+    _check_types(instance, budget)
     chosen = _choose(registered() if _registry is None else _registry, planners)
     if len(instance.graph) == 0:
         return _nothing(instance)
@@ -86,6 +88,18 @@ def plan(
     cold = frozenset[str]() if waits else warm.load()
     with not_compiling() if cold else contextlib.nullcontext():
         return _Planning(board, hint, cold).ask(chosen)
+
+
+def _check_types(instance: object, budget: object) -> None:
+    if not isinstance(instance, Instance):
+        raise InvalidInput(
+            f"a plan is made of an Instance, not of a {type(instance).__name__}; "
+            "Instance.price(graph, cluster) makes one"
+        )
+    if budget is not None and not isinstance(budget, Budget):
+        raise InvalidInput(
+            f"budget={budget!r}: expected a Budget, such as Budget(seconds=2), or None"
+        )
 
 
 def registered() -> tuple[Planner, ...]:

@@ -202,6 +202,11 @@ def teaching(run: RunRecord) -> list[TaskRecord]:
     ]
 
 
+def failing(run: RunRecord) -> list[TaskRecord]:
+    """The task records that durations are learned from where a kind has never ended well."""
+    return [each for each in run.tasks if each.status == "failed" and each.work_seconds > 0]
+
+
 def summary_of(run: RunRecord) -> RunSummary:
     """The line about a run."""
     plan = run.plan

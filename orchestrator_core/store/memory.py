@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from time import time
 
 from orchestrator_core.costs.observation import Observation
 from orchestrator_core.errors import StoreError
-from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.execute.record import RunRecord, TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.store.base import (
     KEEP_FINDINGS,
@@ -19,6 +19,7 @@ from orchestrator_core.store.base import (
     ScheduleKey,
     StoredFinding,
     StoredSchedule,
+    failing,
     observation_of,
     storable,
     summary_of,
@@ -117,12 +118,20 @@ class MemoryStore:
 
     def observations(self, kinds: Collection[str], limit_per_kind: int = 2000) -> list[Observation]:
         with self._open():
-            found: dict[str, list[Observation]] = {kind: [] for kind in kinds}
-            for run in reversed(self._runs.values()):
-                for record in reversed(teaching(run)):
-                    if len(found.get(record.kind, ())) < limit_per_kind and record.kind in found:
-                        found[record.kind].append(observation_of(record, run.run_id))
-            return [observation for rows in found.values() for observation in rows]
+            found: dict[str, list[Observation]] = {}
+            for kind in dict.fromkeys(kinds):
+                found[kind] = self._observed(kind, teaching) or self._observed(kind, failing)
+            return [each for rows in found.values() for each in rows[:limit_per_kind]]
+
+    def _observed(
+        self, kind: str, chosen: Callable[[RunRecord], list[TaskRecord]]
+    ) -> list[Observation]:
+        return [
+            observation_of(record, run.run_id)
+            for run in reversed(self._runs.values())
+            for record in reversed(chosen(run))
+            if record.kind == kind
+        ]
 
     def put_costs(self, name: str, text: bytes) -> None:
         with self._open():

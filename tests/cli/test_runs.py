@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from orchestrator_core.store.sql import ScheduleStore
 from tests.cli.conftest import Invoke, a_run
@@ -53,6 +54,14 @@ def test_json_has_its_keys_and_an_unplanned_run_has_no_error(
     (run,) = json.loads(invoke("runs", "--flow", "pipeline", "--json").out)
     assert set(run) == KEYS
     assert (run["mode"], run["predicted"], run["error"]) == ("observed", None, None)
+
+
+def test_a_run_that_was_cancelled_says_nothing_of_its_forecast(
+    invoke: Invoke, store: ScheduleStore
+) -> None:
+    store.add_run(replace(a_run(), status="cancelled"))
+    (run,) = json.loads(invoke("runs", "--json").out)
+    assert (run["predicted"], run["error"]) == (3.0, None)
 
 
 def test_hostile_names_are_only_text(invoke: Invoke, store: ScheduleStore) -> None:

@@ -40,6 +40,7 @@ def test_a_mere_number_is_that_many_equal_workers() -> None:
     [
         ("", "does not begin with a kind"),
         ("speed=4", "does not begin with a kind"),
+        ("-3", "does not begin with a kind"),
         ("4x1,2x2", "does not begin with a kind"),
         ("fast:speed", "is not name=value"),
         ("fast:speed=", "is not name=value"),

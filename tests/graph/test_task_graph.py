@@ -269,6 +269,14 @@ class TestNames:
         with pytest.raises(InvalidGraph, match="eligible is the string 'gpu'"):
             TaskGraph.build().task("a", eligible="gpu")
 
+    def test_after_is_no_lone_string(self) -> None:
+        """Its letters would be taken as the names of tasks."""
+        graph = TaskGraph.build()
+        for name in ("a", "b"):
+            graph.task(name)
+        with pytest.raises(InvalidGraph, match=r"after is the string 'ab'; .* \('ab',\)"):
+            graph.task("c", after="ab")
+
     def test_twice(self) -> None:
         with pytest.raises(InvalidGraph, match="two tasks are named 'a'"):
             graph_of(Task("a"), Task("b"), Task("a"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -67,6 +67,21 @@ def test_a_planner_can_be_picked() -> None:
 def test_an_unknown_planner_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InvalidInput, match=r"no planner 'hefty'.*'cpsat'.*'heft'"):
         plan(topcuoglu(), planners=["hefty"])
+
+
+def test_what_is_no_instance_no_budget_and_no_objective_is_refused_in_words() -> None:
+    instance: Any = topcuoglu()
+    with pytest.raises(
+        InvalidInput, match=r"not of a TaskGraph; Instance\.price\(graph, cluster\)"
+    ):
+        plan(instance.graph)
+    wrong: Any
+    for wrong in (1.0, "1s", 0):
+        with pytest.raises(InvalidInput, match=r"expected a Budget, such as Budget\(seconds=2\)"):
+            plan(instance, wrong)
+    for wrong in (None, 3, (1, 2)):
+        with pytest.raises(InvalidInput, match="expected names such as 'tardiness,makespan'"):
+            plan(instance, objective=wrong)
 
 
 def test_the_best_list_wins_and_the_bound_holds() -> None:

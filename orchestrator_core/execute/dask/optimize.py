@@ -41,6 +41,11 @@ class optimize:
         stop_seconds: float = calls.STOP_SECONDS,
         **options: Any,
     ) -> None:
+        if not hasattr(client, "run_on_scheduler"):
+            raise TypeError(
+                f"optimize takes a distributed.Client, not a {type(client).__name__}; "
+                "cluster.get_client() makes one"
+            )
         self._client: Any = client
         self._ready_seconds = ready_seconds
         self._stop_seconds = stop_seconds
@@ -49,6 +54,8 @@ class optimize:
         self._options = {**where, "mode": mode, **options}
 
     def __enter__(self) -> Client:
+        if self._client.asynchronous:
+            raise TypeError('this client is asynchronous: write "async with optimize(client)"')
         self._client.sync(self._enter)
         return cast("Client", self._client)
 

@@ -206,9 +206,9 @@ class Course:
 
 
 def _why(found: Mended, objective: Objective) -> str:
-    moves = f"{len(found.best.moved)} tasks go elsewhere"
+    moves = _moves(len(found.best.moved))
     if found.best is found.steady:
-        return f"{moves}, as they have to"
+        return f"{moves}, as it has to be"
     kept, values = found.kept, found.values
     if not values < kept:
         return f"{moves}, so that the run costs {found.costs[1]:.3g}, not {found.costs[0]:.3g}"
@@ -226,6 +226,9 @@ def _dear(cost: float, limit: float | None) -> str:
 
 
 def _reason(found: Replan, must: bool, saved: float) -> str:
-    if must:
-        return f"{len(found.moved)} tasks go elsewhere, as they have to"
-    return f"{len(found.moved)} tasks go elsewhere, which saves {saved:.3g} s"
+    moves = _moves(len(found.moved))
+    return f"{moves}, as it has to be" if must else f"{moves}, which saves {saved:.3g} s"
+
+
+def _moves(tasks: int) -> str:
+    return "1 task goes elsewhere" if tasks == 1 else f"{tasks} tasks go elsewhere"

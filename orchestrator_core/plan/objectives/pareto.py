@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidSchedule
+from orchestrator_core.errors import InvalidInput, InvalidSchedule
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.place import place
@@ -48,7 +48,14 @@ class ParetoFront:
     seconds: float
 
     def within(self, criterion: str, limit: float) -> ParetoPoint | None:
-        """The best point in the first criterion of those that keep a limit, such as a price."""
+        """The best point in the first criterion of those that keep a limit, such as a price.
+
+        Raises:
+            InvalidInput: if the front has no such criterion.
+        """
+        if criterion not in self.criteria:
+            known = " and ".join(self.criteria)
+            raise InvalidInput(f"the front has no criterion {criterion!r}; it has {known}")
         k = self.criteria.index(criterion)
         return next((point for point in self.points if point.value[k] <= limit), None)
 

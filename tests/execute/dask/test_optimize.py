@@ -33,6 +33,22 @@ def nothing_written() -> None:
     WRITTEN.clear()
 
 
+def test_what_is_no_client_is_refused_at_once() -> None:
+    nobody: Any
+    for nobody in (None, "tcp://scheduler:8786"):
+        with pytest.raises(TypeError, match=r"takes a distributed\.Client, not a"):
+            optimize(nobody)
+
+
+@cluster_test()
+async def test_an_asynchronous_client_wants_async_with(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    with pytest.raises(TypeError, match='write "async with'), optimize(c, Writer()):
+        pass
+    assert "orchestrator" not in s.plugins
+
+
 @cluster_test()
 async def test_work_inside_the_block_is_planned_and_recorded(
     c: Client, s: Scheduler, a: Worker, b: Worker

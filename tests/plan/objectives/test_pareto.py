@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidInput
 from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
@@ -54,6 +55,12 @@ def test_same_iterations_give_the_same_front() -> None:
     fronts = [pareto(_fast_or_cheap(), Budget(iterations=50, seed=3)) for _ in range(2)]
     one, other = ([p.schedule.to_json() for p in front.points] for front in fronts)
     assert one == other
+
+
+def test_a_limit_on_what_the_front_does_not_know_is_refused() -> None:
+    front = pareto(_fast_or_cheap(), Budget(iterations=5))
+    with pytest.raises(InvalidInput, match="no criterion 'prize'; it has makespan and price"):
+        front.within("prize", 1.0)
 
 
 def test_a_front_drops_what_is_dominated() -> None:
