@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.benchmarks.conductor.case import Case
 from tests.benchmarks.conductor.cases.attention import ATTENTION
+from tests.benchmarks.conductor.cases.loops import LOOPS
 from tests.benchmarks.conductor.cases.losses import LOSSES
 from tests.benchmarks.conductor.cases.pairs import PAIRS
 from tests.benchmarks.conductor.cases.recurrences import RECURRENCES
@@ -17,4 +18,5 @@ CASES: tuple[Case, ...] = (
     *SUMS,
     *LOSSES,
     *RECURRENCES,
+    *LOOPS,
 )
