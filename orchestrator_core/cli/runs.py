@@ -25,7 +25,8 @@ def runs(
 ) -> None:
     """List runs, the newest first.
 
-    What was promised, what it took, and how far apart they are.
+    What was promised, what it took, and how far apart they are. What a run of several parts is
+    promised is known when its last part is submitted.
     """
     from orchestrator_core.cli.console import print_json
     from orchestrator_core.cli.tables import print_table

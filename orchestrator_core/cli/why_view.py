@@ -94,6 +94,7 @@ def because(binding: Binding, start: float) -> str:
         "worker": f"{task} keeps its worker busy until {at}",
         "sending": f"its worker is busy with sending the output of {task} until {at}",
         "resource": f"{task} has the {binding.name} of its worker until {at}",
+        "submitted": f"it is submitted at {at}, as far as was known: the flow's code waits before",
         "memory": f"the plan waits until {at}, most likely for memory of its worker",
         "hold": f"the plan keeps it back until {at}: something else is to go first",
     }

@@ -87,6 +87,8 @@ class PlanRecord:
         cache: ``hit`` (a stored schedule), ``near`` (begun from one that was stored for other
             costs), ``miss`` (planned now).
         adopted: was it carried out? If not, `reason` says why.
+        parts: how many plans it was made of, each as another part of the run was submitted; then
+            `predicted` is what the last of them said.
     """
 
     schedule: Schedule
@@ -99,6 +101,7 @@ class PlanRecord:
     reason: str
     default_predicted: float | None = None
     planning_seconds: float = 0.0
+    parts: int = 1
 
     @property
     def forecast(self) -> float:

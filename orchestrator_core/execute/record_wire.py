@@ -53,6 +53,7 @@ class PlanRecordWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     reason: str
     default_predicted: float | None = None
     planning_seconds: float = 0.0
+    parts: int = 1
 
 
 class BurstWire(msgspec.Struct, forbid_unknown_fields=True, array_like=True):

@@ -106,7 +106,11 @@ def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]
     gap = excess / plan.lower_bound if plan.lower_bound > 0 else None
     verdict = "optimal" if gap is not None and gap <= 1e-6 else "at most"
     cards = [
-        ("predicted as it began", words.seconds(plan.forecast), off or f"by {plan.planner}"),
+        (
+            f"predicted as {_begun(plan)} began",
+            words.seconds(plan.forecast),
+            off or f"by {plan.planner}",
+        ),
         ("no plan can beat", words.seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
         ("proven gap", words.percent(gap), verdict),
     ]
@@ -115,6 +119,11 @@ def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]
         remark = f"simulated; the plan is {faster:.2f}× as fast"
         cards.append(("Dask's own order", words.seconds(plan.default_predicted), remark))
     return cards
+
+
+def _begun(plan: PlanRecord) -> str:
+    """What began when the forecast was made; a run in parts is planned as they come."""
+    return "it" if plan.parts == 1 else f"the last of {plan.parts} parts"
 
 
 def _kind_rows(run: RunRecord) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ def outcome_line(run: RunRecord) -> str:
     if run.plan is None:
         return f"{done}; {clean(run.reason)}"
     verb = "forecast" if run.plan.adopted else "left to Dask, forecast"
-    forecast = f"{done}; {verb} {seconds(run.plan.forecast)}"
+    forecast = f"{done}; {verb} {seconds(run.plan.forecast)}{_in_parts(run.plan)}"
     if finite_gap(run.plan) is None:
         return forecast
     bound = seconds(run.plan.lower_bound)
@@ -100,7 +100,10 @@ def _tasks(plan: PlanRecord, foreseen: int) -> list[tuple[str, ...]]:
 def _facts(plan: PlanRecord) -> list[tuple[str, ...]]:
     gap = finite_gap(plan)
     facts: list[tuple[str, ...]] = [
-        ("forecast" if plan.adopted else "forecast with the plan", seconds(plan.predicted)),
+        (
+            "forecast" if plan.adopted else "forecast with the plan",
+            f"{seconds(plan.predicted)}{_in_parts(plan)}",
+        ),
         ("proven bound", f"{seconds(plan.lower_bound)} ({escaped(plan.bound_method)})"),
         ("gap", "not known" if gap is None else f"{100 * gap:.1f} %"),
         ("planner", f"{escaped(plan.planner)}, {seconds(plan.planning_seconds)}"),
@@ -109,6 +112,11 @@ def _facts(plan: PlanRecord) -> list[tuple[str, ...]]:
     if plan.default_predicted is not None:
         facts.insert(1, ("forecast without a plan", seconds(plan.default_predicted)))
     return facts
+
+
+def _in_parts(plan: PlanRecord) -> str:
+    """That it was made while the run went on, if it was."""
+    return f" when the last of {plan.parts} parts was submitted" if plan.parts > 1 else ""
 
 
 def _by_worker(pieces: Iterable[tuple[str, float, float]]) -> list[tuple[str, ...]]:

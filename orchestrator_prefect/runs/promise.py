@@ -36,7 +36,8 @@ class Epoch:
 def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> PlanRecord | None:
     """The plans of all epochs as one, each from the second at which its epoch started.
 
-    So it counts from the first submission, as the run does. What is predicted is the last end. The
+    So it counts from the first submission, as the run does. What is predicted is the last end, as
+    far as was known when the last part was planned: `PlanRecord.parts` tells that. The
     bound is the best one that holds for the whole: an epoch cannot end before it started and its
     own bound has passed.
 
@@ -58,6 +59,7 @@ def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> Plan
         cache="hit" if all(plan.cache == "hit" for plan in parts) else "miss",
         reason=f"{len(parts)} plans for {len(epochs)} epochs; the last: {parts[-1].reason}",
         planning_seconds=sum(plan.planning_seconds for plan in planned),
+        parts=len(parts),
     )
 
 

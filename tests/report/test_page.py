@@ -53,6 +53,13 @@ def test_the_cards_show_promise_proof_and_outcome():
         assert figure in text
 
 
+def test_a_promise_that_was_made_in_parts_says_when():
+    run = two_worker_run()
+    assert "predicted as it began" in render(run)
+    parted = replace(run, plan=replace(run.plan, parts=3))
+    assert "predicted as the last of 3 parts began" in render(parted)
+
+
 def test_bars_and_transfers_carry_the_times_of_plan_and_run():
     data = gantt(render(two_worker_run()))
     assert data["workers"] == [["fast", "fast"], ["slow", "slow"]]

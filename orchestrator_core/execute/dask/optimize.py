@@ -19,8 +19,9 @@ class optimize:
         >>> with optimize(client):  # doctest: +SKIP
         ...     frame.groupby("x").mean().compute()
 
-    ``async with`` is for asynchronous clients. Where the scheduler has the plugin already, that
-    one is used and stays.
+    To enter takes a second or two, in which helper processes start: put one block around many
+    computations, or register the plugin for good. ``async with`` is for asynchronous clients.
+    Where the scheduler has the plugin already, that one is used and stays.
 
     Args:
         client: connected to any Dask cluster whose scheduler can import this package.

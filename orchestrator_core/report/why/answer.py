@@ -129,8 +129,13 @@ def _planned(run: RunRecord, schedule: Schedule, place: int) -> Planned | None:
         kind=cluster.workers[cluster.index[assignment.worker]].kind,
         start=assignment.start,
         end=assignment.end,
-        binding=binding_of(graph, cluster, schedule, network, row),
+        binding=binding_of(graph, cluster, schedule, network, row, _came_later(run, place)),
         slack=slack,
         critical=slack <= TOLERANCE * max(1.0, schedule.makespan),
         instances=len(rows),
     )
+
+
+def _came_later(run: RunRecord, place: int) -> bool:
+    """Was it submitted after the first burst?"""
+    return bool(run.bursts) and place >= run.bursts[0].size

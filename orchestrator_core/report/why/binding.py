@@ -11,6 +11,7 @@ from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.report.why.network import TOLERANCE, Arc, Network
 
 AT_ONCE, RELEASE, SENDING, MEMORY, HOLD = "start", "release", "sending", "memory", "hold"
+SUBMITTED = "submitted"
 FIRST_REASONS = ("input", "transfer", "worker", "resource")
 
 
@@ -21,8 +22,9 @@ class Binding:
     Attributes:
         because: ``start`` (it starts with the plan), ``release``, ``input`` (made on its worker),
             ``transfer`` (sent to its worker), ``worker`` (no thread was free), ``sending`` (a
-            thread was busy with sending an output), ``resource``, ``memory`` (nothing else held it
-            up, and memory is limited) or ``hold`` (the plan keeps it back).
+            thread was busy with sending an output), ``resource``, ``submitted`` (nothing else held
+            it up, and the flow's code submitted others first), ``memory`` (nothing else, and memory
+            is limited) or ``hold`` (the plan keeps it back).
         task: the one that it waited for, or whose output was sent; empty without one.
         worker: where that one is. name: of the resource.
         since: second at which all other things would have let it start.
@@ -36,9 +38,18 @@ class Binding:
 
 
 def binding_of(
-    graph: TaskGraph, cluster: Cluster, schedule: Schedule, network: Network, row: int
+    graph: TaskGraph,
+    cluster: Cluster,
+    schedule: Schedule,
+    network: Network,
+    row: int,
+    came_later: bool = False,
 ) -> Binding:
-    """The binding of the assignment; of several things that hold it up, an input comes first."""
+    """The binding of the assignment; of several things that hold it up, an input comes first.
+
+    Args:
+        came_later: was the task submitted after others, when the flow's code had waited for some?
+    """
     start, slack = network.start[row], TOLERANCE * max(1.0, schedule.makespan)
     # A run begins with its first submission, its plan once all is submitted.
     begun = float(schedule.start.min())
@@ -55,6 +66,8 @@ def binding_of(
         return Binding(RELEASE, since=max((0.0, *(moment for moment, _ in ready))))
     if start <= begun + slack:
         return Binding(AT_ONCE)
+    if came_later:
+        return Binding(SUBMITTED, since=since)
     where = cluster.workers[cluster.index[schedule.worker_names[schedule.worker[row]]]]
     return Binding(MEMORY if math.isfinite(where.memory) else HOLD, since=since)
 

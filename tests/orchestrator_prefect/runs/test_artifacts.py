@@ -104,6 +104,12 @@ def test_a_run_that_was_left_to_dask_is_held_against_what_that_was_to_take() -> 
     assert "left to Dask, forecast 11 s" in outcome_line(run(unknown))
 
 
+def test_a_forecast_that_was_made_in_parts_says_when() -> None:
+    parted = run(replace(PLAN, parts=3))
+    assert "forecast 11 s when the last of 3 parts was submitted, proven" in outcome_line(parted)
+    assert "| forecast | 11 s when the last of 3 parts was submitted |" in outcome_markdown(parted)
+
+
 def test_the_outcome_of_a_run_without_a_plan() -> None:
     assert outcome_line(run(None)) == "3 tasks on 2 workers in 14 s; first run: observed"
     alone = replace(run(None), tasks=run().tasks[:1], cluster=Cluster([Worker("big")]))

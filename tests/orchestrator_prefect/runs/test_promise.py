@@ -85,6 +85,7 @@ def test_epochs_follow_each_other() -> None:
     assert joined.predicted == 15.0
     assert joined.lower_bound == 14.0
     assert joined.bound_method == "bound of b"
+    assert joined.parts == 2
     assert [(row.task, row.start) for row in joined.schedule.assignments] == [
         ("a", 0.0),
         ("b", 10.0),

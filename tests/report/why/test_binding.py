@@ -96,6 +96,16 @@ def test_nothing_that_can_be_seen(memory, because):
     assert binding(two(), cluster, rows) == Binding(because, since=0)
 
 
+def test_nothing_but_the_code_that_submits_it_later():
+    """The flow waited for a, and computed; so b is on nobody's way, and no memory is short."""
+    rows = [Assignment("a", "x", 0, 2), Assignment("b", "y", 3, 4)]
+    graph, schedule = two().done(), Schedule(rows)
+    cluster = Cluster([Worker("x"), Worker("y", memory=100.0)])
+    network = network_of(graph, cluster, schedule)
+    found = binding_of(graph, cluster, schedule, network, 1, came_later=True)
+    assert found == Binding("submitted", since=0)
+
+
 def test_what_else_was_ready_before_is_told():
     """b waits for a until 2, and its worker for c until 1.5."""
     builder = two(after=["a"])
