@@ -131,7 +131,10 @@ def _faster(text: str, run: RunRecord) -> dict[str, float]:
 
 def _factor(text: str, option: str) -> float:
     """``2x`` or ``2``: a number > 0."""
-    number = parse_number(text.strip().removesuffix("x").removesuffix("×"))
+    try:
+        number = parse_number(text.strip().removesuffix("x").removesuffix("×"))
+    except InvalidInput:
+        number = 0.0
     if number <= 0:
         raise InvalidInput(f"{option}={text}: expected a factor > 0, such as 2x")
     return number

@@ -38,6 +38,7 @@ def _examine(deep: bool, db: str | None) -> Iterator[Check]:
         jax_devices,
         prefect_server,
         solver,
+        variables,
     )
 
     yield installed.check_python()
@@ -45,6 +46,7 @@ def _examine(deep: bool, db: str | None) -> Iterator[Check]:
     yield _guarded("Prefect server", lambda: prefect_server.check_prefect_server(deep))
     yield _guarded("solver", solver.check_solver)
     yield _guarded("compiled code", solver.check_compiled_cache)
+    yield from variables.check_variables()
     yield from database.check_database(db)
     yield _guarded("Dask's links", dask_links.check_dask_links)
     yield _guarded("JAX", jax_devices.check_jax)

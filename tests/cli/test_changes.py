@@ -80,8 +80,11 @@ def test_memory_is_a_factor() -> None:
         (Typed(faster=("fit",)), "expected KIND=FACTOR, such as train=2x"),
         (Typed(faster=("fitt=2x",)), "is of kind 'fitt'; there are kind-fit"),
         (Typed(faster=("kind-fit=0",)), "expected a factor > 0"),
-        (Typed(faster=("kind-fit=fast",)), "'fast' is not a number"),
-        (Typed(memory="lots"), "'lots' is not a number"),
+        (
+            Typed(faster=("kind-fit=fast",)),
+            "--faster kind-fit=fast: expected a factor > 0, such as 2x",
+        ),
+        (Typed(memory="lots"), "--memory=lots: expected a factor > 0, such as 2x"),
     ],
 )
 def test_what_cannot_be_is_named_with_what_can(typed: Typed, message: str) -> None:

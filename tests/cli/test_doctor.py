@@ -16,6 +16,7 @@ from orchestrator_core.cli.health import (
     prefect_server,
     probe,
     solver,
+    variables,
 )
 from orchestrator_core.cli.health.check import Check, Verdict
 from orchestrator_core.plan.result import PlanResult
@@ -38,6 +39,22 @@ def test_a_sound_installation_is_well(invoke: Invoke, quick: None) -> None:
     for name in ("Python", "prefect", "Prefect server", "solver", "database", "Dask's links"):
         assert name in names
     assert set(found["checks"][0]) == {"name", "verdict", "found", "mend"}
+
+
+def test_variables_that_nobody_reads_are_named_with_what_was_meant() -> None:
+    given = {
+        "ORCHESTRATOR_STORE": "x.db",
+        "ORCHESTRATOR_OBJECTVE": "price",
+        "ORCHESTRATOR_WORKER_SPEED": "2",
+        "ORCHESTRATOR_MODE": "off",
+        "ORCHESTRATOR_CALIBRATE": "on",
+        "HOME": "/",
+    }
+    objective, store = variables.check_variables(given)
+    assert objective.found == "ORCHESTRATOR_OBJECTVE is no setting: nobody reads it"
+    assert "did you mean ORCHESTRATOR_OBJECTIVE? `orchestrator config`" in objective.mend
+    assert "did you mean ORCHESTRATOR_DB?" in store.mend
+    assert {objective.verdict, store.verdict} == {Verdict.WARNING}
 
 
 def test_what_is_bad_is_marked_with_its_mend_and_exits_with_1(

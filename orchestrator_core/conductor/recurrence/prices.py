@@ -30,18 +30,17 @@ rate, four at four fifths. Measured: 44 and 72e9 flops a second, of 87e9 with ma
 SLICED = 0.05
 """The part of starting a kernel that comes with each more array which steps read or write."""
 
-
-def traffic(nbytes: float, of: float, device: Device) -> float:
-    """Seconds to move bytes which are part of an array of `of` bytes."""
-    return nbytes / device.byte_rate(of)
-
-
 IN_PIECES = 3e-9
 """Seconds for each element of an array of all steps, of which a step reads pieces on their own:
 XLA's CPU code then is not made of vectors. Measured, EPYC, 2026: 1 us for 384 numbers of an LSTM's
 four gates, nothing if there is an array for each gate. The same holds of booleans."""
 
 PIECES = frozenset({"slice", "split", "dynamic_slice", "gather", "rev", "concatenate", "pad"})
+
+
+def traffic(nbytes: float, of: float, device: Device) -> float:
+    """Seconds to move bytes which are part of an array of `of` bytes."""
+    return nbytes / device.byte_rate(of)
 
 
 def crossing(value: Value, body: Graph, length: int, device: Device) -> float:
