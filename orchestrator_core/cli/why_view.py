@@ -74,6 +74,8 @@ def _lines(answer: Why) -> Iterator[tuple[str, str | Text]]:
         yield "ran", "not at all"
     else:
         yield "ran", _ran(answer.ran, plan)
+        if answer.ran.overhead is not None:
+            yield "took", _took(answer.ran, answer.ran.overhead)
         yield "waited for", _waited(answer.ran)
     if answer.options is not None:
         yield "runner-up", _runner_up(answer.options)
@@ -124,6 +126,11 @@ def _ran(ran: Ran, plan: Planned | None) -> Text:
     if ran.attempt > 1 or ran.status != "ok":
         text.append(f", attempt {ran.attempt}: {clean(ran.status)}", "red")
     return text
+
+
+def _took(ran: Ran, overhead: float) -> str:
+    whole = words.seconds(ran.end - ran.start)
+    return f"{whole}; {words.seconds(overhead)} of that around its code, by Prefect"
 
 
 def _waited(ran: Ran) -> str:

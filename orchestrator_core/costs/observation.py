@@ -15,6 +15,8 @@ class Observation:
         memory_peak: bytes that it took while it ran, or None if nobody measured.
         device_memory: bytes that it needs on an accelerator, or None if not known.
         setup_seconds: what else it took: compiling, or waiting for memory; no part of `seconds`.
+        overhead_seconds: part of `seconds` that went into what is done around its own code, or
+            None if nobody measured.
     """
 
     task: str
@@ -27,3 +29,4 @@ class Observation:
     memory_peak: float | None = None
     device_memory: float | None = None
     setup_seconds: float = 0.0
+    overhead_seconds: float | None = None

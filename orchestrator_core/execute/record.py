@@ -30,6 +30,8 @@ class TaskRecord:
         setup_seconds: part of it that was no work of its own: compiling, or waiting for an
             accelerator's memory. It is not learned.
         device_memory: bytes that it needs on an accelerator, if that was told.
+        overhead_seconds: part of it that went into what Prefect does around the task's own code,
+            if that was measured.
     """
 
     task: str
@@ -45,6 +47,7 @@ class TaskRecord:
     status: str = "ok"
     setup_seconds: float = 0.0
     device_memory: float | None = None
+    overhead_seconds: float | None = None
 
     @property
     def seconds(self) -> float:

@@ -40,6 +40,7 @@ class TaskRecordWire(msgspec.Struct, forbid_unknown_fields=True, array_like=True
     status: str
     setup_seconds: float = 0.0
     device_memory: float | None = None
+    overhead_seconds: float | None = None
 
 
 class PlanRecordWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -28,6 +28,7 @@ class Columns:
         seconds: (n,) durations, finite and > 0. nbytes: (n,) sizes, NaN where not known.
         memory: (n,) bytes taken while running, NaN where not known. device: (n,) the same on an
             accelerator.
+        overhead: (n,) part of `seconds` around the task's own code, NaN where nobody measured.
         trust: (n,) in (0, 1]: less for older runs.
     """
 
@@ -46,17 +47,24 @@ class Columns:
     memory: Floats
     device: Floats
     setup: Floats
+    overhead: Floats
     trust: Floats
 
     def __len__(self) -> int:
         return len(self.seconds)
 
+    def work(self, overhead: Floats) -> Floats:
+        """(n,) seconds without the overhead: as it was measured, else (kinds,) `overhead`."""
+        unknown = np.isnan(self.overhead)
+        return self.seconds - np.where(unknown, overhead[self.kind], self.overhead)
+
     def thinned(self, most: int) -> Columns:
         """Every so many tasks with all their observations, so that about `most` of these remain."""
         every = -(-len(self) // most) if len(self) else 1
         kept = self.task % every == 0
-        rows = ("kind", "worker", "name", "run", "seconds", "nbytes", "memory", "device", "setup")
-        chosen = {name: getattr(self, name)[kept] for name in (*rows, "trust")}
+        rows = ("kind", "worker", "name", "run", "seconds", "overhead", "trust")
+        sizes = ("nbytes", "memory", "device", "setup")
+        chosen = {name: getattr(self, name)[kept] for name in (*rows, *sizes)}
         return replace(
             self,
             tasks=self.tasks[::every],
@@ -123,8 +131,16 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
         memory=_sizes(memory),
         device=_sizes(device),
         setup=np.array([o.setup_seconds for o in usable], dtype=np.float64),
+        overhead=_overheads(usable),
         trust=0.5 ** (age / HALF_LIFE),
     )
+
+
+def _overheads(usable: Sequence[Observation]) -> Floats:
+    """(n,) finite, in [0, seconds], or NaN."""
+    told = np.array([o.overhead_seconds for o in usable], dtype=np.float64)
+    seconds = np.array([o.seconds for o in usable], dtype=np.float64)
+    return np.where(np.isfinite(told), np.clip(told, 0.0, seconds), np.nan)
 
 
 def _sizes(nbytes: Floats) -> Floats:

@@ -39,8 +39,7 @@ class Comparison:
     def of(cls, columns: Columns, effects: Effects, overhead: Floats, unit: Ints) -> Comparison:
         """From the effects of the model with these columns; `overhead` is (kinds,) seconds."""
         covariance = effects.worker_covariance + np.diag(_in_common(columns, effects))
-        work = columns.seconds - overhead[columns.kind]
-        return cls(columns, unit, effects.worker, covariance, work)
+        return cls(columns, unit, effects.worker, covariance, columns.work(overhead))
 
     def slowness(self, name: int) -> float:
         """Log slowness of a worker."""

@@ -27,6 +27,7 @@ from orchestrator_core.learn.learned import (
     TaskCosts,
     WorkerCosts,
 )
+from orchestrator_core.learn.measured_overhead import MeasuredOverhead
 from orchestrator_core.learn.overhead import overheads
 from orchestrator_core.learn.sizes import Sizes, device_memory_of, memory_of, setup_of, sizes_of
 from orchestrator_core.learn.solver import solve
@@ -46,6 +47,7 @@ def fit(
     columns = columns_of(observations)
     if not len(columns):
         return HistoryCosts()
+    columns = MeasuredOverhead.of(columns).filled_into(columns)
     declared = dict(speeds or {})
     finer, overhead = _finer_kinds(columns, declared)
     named = _named(columns, finer)
@@ -101,6 +103,7 @@ def _kinds(
     seen[columns.kind, columns.worker] = True
     samples = np.bincount(columns.kind, minlength=len(columns.kinds))
     memory, device, setup = memory_of(columns), device_memory_of(columns), setup_of(columns)
+    measured = MeasuredOverhead.of(columns)
     tasks: list[list[TaskCosts]] = [[] for _ in columns.kinds]
     for i, (kind, (_, name)) in enumerate(
         zip(columns.kind_of_task.tolist(), columns.tasks, strict=True)
@@ -114,7 +117,7 @@ def _kinds(
             kind=kind,
             samples=int(samples[k]),
             log_seconds=float(effects.kind[k]),
-            overhead=float(overhead[k]),
+            overhead=float(overhead[k] if np.isnan(measured.usual[k]) else measured.usual[k]),
             between=float(effects.between[k]),
             nbytes=_known(sizes.kind[k]),
             pairs=_pairs(columns, effects, k, np.flatnonzero(seen[k]).tolist()),
@@ -122,9 +125,16 @@ def _kinds(
             memory=_known(memory[k]),
             device_memory=_known(device[k]),
             setup=_known(setup[k]),
+            overheads=_overheads(columns, measured.on[k]),
         )
         for k, kind in enumerate(columns.kinds)
     )
+
+
+def _overheads(columns: Columns, seconds: Floats) -> tuple[tuple[str, float], ...]:
+    """Of one kind, by worker kind; `seconds` are NaN where nobody measured."""
+    known = zip(columns.worker_kinds, seconds.tolist(), strict=True)
+    return tuple((kind, overhead) for kind, overhead in known if not np.isnan(overhead))
 
 
 def _pairs(columns: Columns, effects: Effects, k: int, workers: list[int]) -> tuple[PairCosts, ...]:

@@ -27,7 +27,8 @@ _LONGEST = 40.0
 class HistoryCosts:
     """A `CostModel` of what was learned; `estimator.fit` makes it.
 
-    A task takes ``overhead + exp(kind + task + worker kind + (kind, worker kind))`` seconds; what
+    A task takes ``overhead + exp(kind + task + worker kind + (kind, worker kind))`` seconds, with
+    an overhead of the kind, or of kind and worker kind where it was measured; what
     was never seen adds nothing to the sum and something to the spread. Kinds of tasks that were
     never seen are not known (NaN).
 
@@ -72,13 +73,13 @@ class HistoryCosts:
         """
         effect, variance = self._on_workers(graph, cluster)
         task, task_variance, _ = self._of_tasks(graph)
-        overhead = np.array([self._value(kind, "overhead") for kind in graph.kinds])
+        overhead = self._overheads(graph.kinds, cluster)
         log = effect[graph.kind_of] + task[:, None]
         if quantile != 0.5:
             spread = np.sqrt(variance[graph.kind_of] + task_variance[:, None])
             log += NormalDist().inv_cdf(quantile) * spread
         work = np.exp(np.clip(log, -_LONGEST, _LONGEST))
-        seconds: Floats = overhead[graph.kind_of][:, None] + work
+        seconds: Floats = overhead[graph.kind_of] + work
         if graph.n_modes == len(graph):
             return seconds
         return seconds[graph.mode_task] * _mode_factors(graph)[:, None]
@@ -171,6 +172,18 @@ class HistoryCosts:
         known = self._kind.get(kind)
         value = None if known is None else getattr(known, field)
         return float("nan") if value is None else float(value)
+
+    def _overheads(self, kinds: Sequence[str], cluster: Cluster) -> Floats:
+        """(kinds, workers) seconds."""
+        seconds = np.empty((len(kinds), len(cluster)))
+        for row, kind in enumerate(kinds):
+            on = dict(self._kind[kind].overheads) if kind in self._kind else {}
+            usual = self._value(kind, "overhead")
+            seconds[row] = [
+                on.get(worker.kind, on.get(plain_kind(worker.kind), usual))
+                for worker in cluster.workers
+            ]
+        return seconds
 
     def _of_tasks(self, graph: TaskGraph) -> tuple[Floats, Floats, Floats]:
         """(tasks,) log seconds, their variance, and bytes of each task beyond its kind."""

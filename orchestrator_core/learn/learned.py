@@ -36,13 +36,14 @@ class KindCosts:
     Attributes:
         samples: observations.
         log_seconds: log of the seconds of work on a worker of effect 0, beside the overhead.
-        overhead: seconds that it takes on any worker.
+        overhead: seconds that it takes on any worker but those in `overheads`.
         between: standard deviation of log work between its tasks.
         nbytes: size of its outputs in bytes, or None if not known.
         memory: bytes that it takes while it runs, or None if not known.
         device_memory: bytes that it needs on an accelerator, or None if not known.
         setup: seconds for which a process compiles before its first one, or None if none was seen
             to; no part of its work.
+        overheads: (worker kind, overhead there), where that was measured.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class KindCosts:
     memory: float | None = None
     device_memory: float | None = None
     setup: float | None = None
+    overheads: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ A task that sleeps one second on a worker of speed 1 and is reported with 1.03 s
 tells little about it; a kind has less where one of its tasks was shorter than that. Tasks of hardly
 any work show it as it is: where many were shorter than it is said to be, it is less. Without that,
 work that differs much from task to task passes for overhead.
+
+Where it was measured (`measured_overhead.py`), nothing is estimated.
 """
 
 from __future__ import annotations
@@ -33,19 +35,20 @@ _PART = 0.9
 
 
 def overheads(columns: Columns, prior: Floats) -> Floats:
-    """(kinds,) seconds: the mean of the candidates, each as likely as the observations make it.
+    """(kinds,) seconds, for observations whose overhead nobody measured: the mean of the
+    candidates, each as likely as the observations make it.
 
     Pairs of kind and worker kind are left out of the model here, and the noise is the same for
     all candidates: else either could explain what the overhead should.
     """
-    if not len(columns):
+    if not np.isnan(columns.overhead).any():
         return np.zeros(len(columns.kinds))
     some = columns.thinned(ENOUGH)
     noise = solve(some, overheads_of(some, USUAL), prior, interaction=0.0).noise
     surprises = [
         solve(some, overheads_of(some, seconds), prior, interaction=0.0, noise=noise).surprise
         + seconds / USUAL
-        + _too_short(some.seconds, seconds)
+        + _too_short(some.seconds[np.isnan(some.overhead)], seconds)
         for seconds in CANDIDATES
     ]
     likely = np.exp(min(surprises) - np.array(surprises)) * np.gradient(CANDIDATES)

@@ -11,7 +11,8 @@ follow from the residuals.
 
 Short tasks say little about speed: `JITTER` seconds of unexplained time are large in their
 logarithm. So weight grows with the square of the work until the relative noise outweighs that, and
-once more with the square of the part of the duration that is work, not overhead.
+once more with the square of the part of the duration that is work, not overhead, unless that was
+measured.
 
 Why no plain backfitting by medians: with each task seen once, task and worker effects exchange so
 little in a round that it stops long before the answer.
@@ -62,7 +63,8 @@ def solve(
     interaction: float = INTERACTION,
     noise: float | None = None,
 ) -> Effects:
-    """The effects under an overhead (k,) in seconds of each kind and a prior (v,) of log slowness.
+    """The effects under an overhead (k,) in seconds of each kind, for what was not measured, and a
+    prior (v,) of log slowness.
 
     `interaction` 0 leaves pairs out of the model; `noise`, where given, is not estimated.
     """
@@ -96,10 +98,12 @@ class _Solver:
     ) -> None:
         self.columns, self.prior = columns, prior
         self.k, self.v, self.t = len(columns.kinds), len(columns.worker_kinds), len(columns.tasks)
-        work = np.maximum(columns.seconds - overhead[columns.kind], SHORTEST)
+        work = np.maximum(columns.work(overhead), SHORTEST)
         self.y: Floats = np.log(work)
         self.jitter: Floats = (JITTER / work) ** 2
-        self.gate = np.clip(1.0 - overhead.max(initial=0.0) / columns.seconds, DULL, 1.0) ** 2
+        certain = 1.0 - overhead.max(initial=0.0) / columns.seconds
+        measured = ~np.isnan(columns.overhead)
+        self.gate = np.where(measured, 1.0, np.clip(certain, DULL, 1.0) ** 2)
         self.noise = NOISE if noise is None else noise
         self.between = np.full(self.k, BETWEEN)
         self.interaction = interaction

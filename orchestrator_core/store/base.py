@@ -238,4 +238,5 @@ def observation_of(record: TaskRecord, run_id: str) -> Observation:
         memory_peak=record.memory_peak,
         device_memory=record.device_memory,
         setup_seconds=record.setup_seconds,
+        overhead_seconds=record.overhead_seconds,
     )

@@ -22,13 +22,14 @@ from orchestrator_core.store.codec import pack_json, unpack_run, unpack_schedule
 from orchestrator_core.store.tables import task_records
 
 _EXECUTED = ("task", "kind", "worker", "worker_kind", "start_seconds", "end_seconds")
-_LATER = ("attempt", "memory_peak", "status", "setup_seconds", "device_memory")
+_LATER = ("attempt", "memory_peak", "status", "setup_seconds", "device_memory", "overhead_seconds")
 RECORDED = tuple(
     task_records.c[name] for name in (*_EXECUTED, "nbytes", "transfer_seconds", *_LATER)
 )
 """Columns of a task record, in the order in which they are read."""
 
-_LEARNED = ("setup_seconds", "nbytes", "run_id", "memory_peak", "device_memory")
+_MEASURED = ("memory_peak", "device_memory", "overhead_seconds")
+_LEARNED = ("setup_seconds", "nbytes", "run_id", *_MEASURED)
 OBSERVED = tuple(task_records.c[name] for name in (*_EXECUTED, *_LEARNED))
 """Columns of an observation, in the order in which they are read."""
 
@@ -134,6 +135,7 @@ def task_rows(run: RunRecord) -> list[dict[str, Any]]:
             "teaches": id(record) in teaches,
             "setup_seconds": _finite(record.setup_seconds),
             "device_memory": _finite(record.device_memory),
+            "overhead_seconds": _finite(record.overhead_seconds),
         }
         for record in run.tasks
     ]
@@ -142,7 +144,7 @@ def task_rows(run: RunRecord) -> list[dict[str, Any]]:
 def _task_record(row: Sequence[Any]) -> TaskRecord:
     """Of a row with the columns `RECORDED`."""
     task, kind, worker, worker_kind, start, end, nbytes, sent, *others = row
-    attempt, memory, status, setup, device = others
+    attempt, memory, status, setup, device, overhead = others
     return TaskRecord(
         task=task,
         kind=kind,
@@ -157,12 +159,14 @@ def _task_record(row: Sequence[Any]) -> TaskRecord:
         status=status,
         setup_seconds=setup or 0.0,
         device_memory=device,
+        overhead_seconds=overhead,
     )
 
 
 def observation(row: Sequence[Any]) -> Observation:
     """Of a row with the columns `OBSERVED`."""
-    task, kind, worker, worker_kind, start, end, setup, nbytes, run_id, memory, device = row
+    task, kind, worker, worker_kind, start, end, setup, nbytes, run_id, *measured = row
+    memory, device, overhead = measured
     return Observation(
         task=task,
         kind=kind,
@@ -174,6 +178,7 @@ def observation(row: Sequence[Any]) -> Observation:
         memory_peak=memory,
         device_memory=device,
         setup_seconds=setup or 0.0,
+        overhead_seconds=overhead,
     )
 
 

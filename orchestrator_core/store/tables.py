@@ -102,6 +102,7 @@ task_records = Table(
     Column("teaches", Boolean, nullable=False),
     Column("setup_seconds", Float(53), nullable=True),
     Column("device_memory", Float(53), nullable=True),
+    Column("overhead_seconds", Float(53), nullable=True),
     Index(None, "run_id"),
     Index(None, "kind", "id"),
 )
@@ -186,6 +187,7 @@ VIEWS: Final[dict[str, dict[str, str]]] = {
         "status": "ok, failed or cached",
         "setup_seconds": "part of it that was no work of its own: compiling, waiting for memory",
         "device_memory": "bytes that it needs on an accelerator; null if not known",
+        "overhead_seconds": "part of it that Prefect took around its code; null if not measured",
     },
 }
 """The views that users may query: each column and what it means."""

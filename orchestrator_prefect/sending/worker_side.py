@@ -1,8 +1,9 @@
 """What runs on workers: Dask learns how large Prefect's results are, and how tasks ended.
 
 To Dask, the output of a Prefect task is a `State` of 80 bytes that is never an error. Here its real
-size is measured, and a state other than Completed is told to the scheduler. All of it is shipped by
-value: workers need Prefect, but nothing of this project.
+size is measured, a state other than Completed is told to the scheduler, and so is how long a task's
+own code ran (`work_clock.py`). What Prefect makes anew for each task is made once (`made_once.py`).
+All of it is shipped by value: workers need Prefect, but nothing of this project.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from orchestrator_core.execute.dask.workers.noting import WORK
 from orchestrator_core.execute.dask.workers.on_workers import install_on_workers
+from orchestrator_prefect.sending.made_once import remember_certificates, remember_settings
+from orchestrator_prefect.sending.work_clock import listen_to_engine, tell_work
 
 NAME = "orchestrator-prefect"
 """Of the plugin on the workers, and of the topic of its events."""
@@ -18,7 +22,9 @@ NAME = "orchestrator-prefect"
 
 def install(client: Any) -> None:
     """Install it on all workers of the client's cluster, also those that join later."""
-    install_on_workers(client, NAME, on_setup=measure_states(), on_output=tell_states(NAME))
+    once = (remember_settings(), remember_certificates(), listen_to_engine())
+    told = (tell_states(NAME), tell_work(WORK))
+    install_on_workers(client, NAME, on_setup=measure_states(*once), on_output=told)
 
 
 def fetch_states(client: Any, keys: Iterable[str]) -> Mapping[str, str]:
@@ -31,10 +37,14 @@ def fetch_states(client: Any, keys: Iterable[str]) -> Mapping[str, str]:
 # Each is a function inside a function, because only such a one is always pickled by value.
 
 
-def measure_states() -> Callable[[Any], None]:
-    """For a worker's setup: `dask.sizeof` looks into states, result records and JAX's arrays."""
+def measure_states(*once: Callable[[], None]) -> Callable[[Any], None]:
+    """For a worker's setup: `dask.sizeof` looks into states, result records and JAX's arrays.
+
+    Each of `once` is called when it meets the first of Prefect's objects; what fails is left out.
+    """
 
     def setup(worker: Any) -> None:
+        import contextlib
         import sys
 
         sizeof = sys.modules["dask.sizeof"].sizeof
@@ -45,6 +55,9 @@ def measure_states() -> Callable[[Any], None]:
 
             sizeof.register(State, lambda state: 1000 + sizeof(state.data))
             sizeof.register(ResultRecord, lambda record: 1000 + sizeof(record.result))
+            for step in once:
+                with contextlib.suppress(Exception):
+                    step()
 
         def register_arrays() -> None:
             sizeof.register(sys.modules["jax"].Array, lambda array: 100 + int(array.nbytes))

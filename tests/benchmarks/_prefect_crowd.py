@@ -16,16 +16,17 @@ from pathlib import Path
 from typing import Any
 
 
-def compare(cluster: Any, folder: Path, flows: int, tasks: int) -> dict[str, Any]:
-    """Stock prefect-dask, then ours watched and once more, each with its own small run before."""
+def compare(plain: Any, own: Any, folder: Path, flows: int, tasks: int) -> dict[str, Any]:
+    """Stock prefect-dask on the first cluster, then ours watched and once more on the second, each
+    with its own small run before."""
     from prefect_dask import DaskTaskRunner
 
     from orchestrator_prefect import OptimizedTaskRunner
 
-    address = cluster.scheduler_address
+    address = own.scheduler_address
     store = str(folder / "crowd.db")
     makers: dict[str, Callable[[], Any]] = {
-        "stock": lambda: DaskTaskRunner(address=address),
+        "stock": lambda: DaskTaskRunner(address=plain.scheduler_address),
         "observed": lambda: OptimizedTaskRunner(
             address=address, store=store, mode="observe", report=False
         ),
@@ -41,7 +42,7 @@ def compare(cluster: Any, folder: Path, flows: int, tasks: int) -> dict[str, Any
         for what in ("wall_s", "cpu_s"):
             more = 1000 * (found[name][what] - found["stock"][what]) / number
             found[f"{name}_more_ms_a_task_{what[:-2]}"] = round(more, 2)
-    found["left_on_scheduler"] = _left(cluster)
+    found["left_on_scheduler"] = _left(own)
     return found
 
 

@@ -1,7 +1,8 @@
 """Prefect flows beside stock prefect-dask: the first, observed run, and the cost of submitting.
 
 Equal workers and equal tasks, so that no placement is better than another: what is left is what
-observing costs. Runs alternate; every observed run has a database of its own.
+observing costs. Runs alternate; every observed run has a database of its own, and stock flows have
+workers of their own: on ours Prefect's tasks stay lighter.
 
 With ``--crowd 100x100``: so many flows at a time, of so many tasks each, on one scheduler.
 """
@@ -13,6 +14,8 @@ import os
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,26 +35,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     os.environ["DASK_LOGGING__DISTRIBUTED"] = "error"
     folder = Path(tempfile.mkdtemp(prefix="orchestrator-bench-"))
-    with prefect_server(folder) as server:
-        from distributed import Client, LocalCluster
+    with prefect_server(folder) as server, _cluster() as plain, _cluster() as own:
+        server.wait()
+        if options.crowd:
+            flows, tasks = map(int, options.crowd.split("x"))
+            return _prefect_crowd.compare(plain, own, folder, flows, tasks)
+        return _compare(plain.scheduler_address, own.scheduler_address, folder)
 
-        with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-            Client(cluster) as client,
-        ):
-            client.run(_import_prefect)
-            server.wait()
-            if options.crowd:
-                flows, tasks = map(int, options.crowd.split("x"))
-                return _prefect_crowd.compare(cluster, folder, flows, tasks)
-            return _compare(cluster.scheduler_address, folder)
+
+@contextmanager
+def _cluster() -> Iterator[Any]:
+    """Two workers of one thread, which have imported Prefect."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(_import_prefect)
+        yield cluster
 
 
 def _import_prefect() -> None:
     import prefect.task_engine  # noqa: F401
 
 
-def _compare(address: str, folder: Path) -> dict[str, Any]:
+def _compare(plain: str, own: str, folder: Path) -> dict[str, Any]:
     from prefect import flow, task
     from prefect_dask import DaskTaskRunner
 
@@ -71,11 +80,11 @@ def _compare(address: str, folder: Path) -> dict[str, Any]:
         for future in futures:
             future.wait()
 
-    stock = flow(body, name="bench", task_runner=DaskTaskRunner(address=address))
+    stock = flow(body, name="bench", task_runner=DaskTaskRunner(address=plain))
     walls: dict[str, list[float]] = {"stock": [], "observed": []}
     submits: dict[str, list[float]] = {"stock": [], "observed": []}
     for run in range(RUNS + 1):
-        ours = optimized_flow(body, name="bench", address=address, store=str(folder / f"{run}.db"))
+        ours = optimized_flow(body, name="bench", address=own, store=str(folder / f"{run}.db"))
         for name, each in (("stock", stock), ("observed", ours)):
             begun = time.perf_counter()
             each()

@@ -45,6 +45,16 @@ def test_json_has_the_same_figures(invoke: Invoke, planned: ScheduleStore) -> No
     assert told["options"]["best"] == pytest.approx(3.0)
 
 
+def test_what_prefect_took_around_the_code_is_told(invoke: Invoke, store: ScheduleStore) -> None:
+    run = a_run()
+    tasks = tuple(replace(task, overhead_seconds=0.25) for task in run.tasks)
+    store.add_run(replace(run, tasks=tasks))
+    shown = " ".join(invoke("why", "last", "fit").out.split())
+    assert "took 1.60 s; 0.25 s of that around its code, by Prefect" in shown
+    told = json.loads(invoke("why", "last", "fit", "--json").out)
+    assert told["ran"]["overhead"] == 0.25
+
+
 def test_a_run_without_a_plan(invoke: Invoke, store: ScheduleStore) -> None:
     store.add_run(a_run(planned=False))
     shown = " ".join(invoke("why", "last", "fit").out.split())

@@ -177,6 +177,13 @@ class StoreContract:
         observed = {o.task: o.memory_peak for o in store.observations(["load"])}
         assert observed == {"load-1": 7e9, "load-2": None}
 
+    def test_overhead_is_observed_where_it_was_measured(self, store: Store) -> None:
+        tasks = (a_record("load-1", overhead_seconds=0.25), a_record("load-2"))
+        store.add_run(a_run(tasks=tasks))
+        observed = {o.task: (o.seconds, o.overhead_seconds) for o in store.observations(["load"])}
+        assert observed == {"load-1": (1.0, 0.25), "load-2": (1.0, None)}
+        assert [task.overhead_seconds for task in store.run("a" * 32).tasks] == [0.25, None]
+
     def test_a_run_added_again_replaces_itself(self, store: Store) -> None:
         store.add_run(a_run(seconds=9.0))
         store.add_run(a_run(seconds=3.0, tasks=(a_record(),)))

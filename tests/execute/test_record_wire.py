@@ -43,6 +43,7 @@ records = st.builds(
     status=st.sampled_from(["ok", "failed", "cached"]),
     setup_seconds=finite,
     device_memory=st.none() | finite,
+    overhead_seconds=st.none() | finite,
 )
 
 
@@ -95,7 +96,7 @@ def test_only_names_kinds_sizes_and_times_are_written() -> None:
         "default_predicted planning_seconds"
     )
     assert written["tasks"][0] == [
-        *("load-1", "load", "w0", "big", 0.0, 1.0, 100.0, 0.0, 1, None, "ok", 0.0, None)
+        *("load-1", "load", "w0", "big", 0.0, 1.0, 100.0, 0.0, 1, None, "ok", 0.0, None, None)
     ]
 
 

@@ -123,10 +123,12 @@ def test_task_records_from_before_setup_was_known_have_none(url: str, engine: En
     store = ScheduleStore(url)
     (learned,) = store.observations(["t"])
     assert (learned.seconds, learned.device_memory) == (2.5, None)
+    assert learned.overhead_seconds is None
     store.close()
     with engine.connect() as connection:
-        row = connection.execute(text("SELECT seconds, setup_seconds FROM v_tasks")).one()
-    assert tuple(row) == (2.5, 0.0)
+        known = "seconds, setup_seconds, overhead_seconds"
+        row = connection.execute(text(f"SELECT {known} FROM v_tasks")).one()
+    assert tuple(row) == (2.5, 0.0, None)
     schema.upgrade(url, "0002")
     with engine.connect() as connection:
         assert connection.execute(text("SELECT seconds FROM v_tasks")).scalar() == 2.5

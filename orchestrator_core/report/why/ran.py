@@ -20,6 +20,7 @@ class Ran:
         fetching: seconds that its worker fetched its inputs before it started.
         critical: is it in the chain of tasks that made the run as long as it was?
         seconds: that the run took.
+        overhead: seconds of it around its own code, or None if nobody measured.
     """
 
     worker: str
@@ -34,6 +35,7 @@ class Ran:
     fetching: float
     critical: bool
     seconds: float
+    overhead: float | None = None
 
 
 def ran_of(run: RunRecord, task: str) -> Ran | None:
@@ -59,4 +61,5 @@ def ran_of(run: RunRecord, task: str) -> Ran | None:
         fetching=last.transfer_seconds,
         critical=any(link.bar == bar for link in chain),
         seconds=run.seconds,
+        overhead=last.overhead_seconds,
     )

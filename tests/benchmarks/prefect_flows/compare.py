@@ -16,30 +16,36 @@ from tests.benchmarks.prefect_flows.once import Order, Ran, run_apart
 from tests.benchmarks.prefect_flows.row import Planned, Row
 
 
-def compare(client: Any, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """A row for each flow, each with a database of its own; the first run of all warms up."""
-    client.run(_import_prefect)
+def compare(plain: Any, own: Any, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """A row for each flow, each with a database of its own; the first run of all warms up.
+
+    Args:
+        plain, own: clients of the cluster of stock prefect-dask, and of ours.
+    """
+    for client in (plain, own):
+        client.run(_import_prefect)
     workloads = chosen(options)
     shortest = min(workloads, key=lambda each: sum(step.seconds for step in each.steps.values()))
     order = Order(
         shortest.name,
         None if options.data is None else str(options.data),
         options.trace_tasks,
-        client.scheduler.address,
+        plain.scheduler.address,
         None,
     )
     run_apart(order)
+    run_apart(replace(order, address=own.scheduler.address))
     for i, workload in enumerate(workloads):
         stock = replace(order, name=workload.name)
-        yield _row(workload, stock, options.runs, str(folder / f"{i}.db"))
+        ours = replace(stock, address=own.scheduler.address, store=str(folder / f"{i}.db"))
+        yield _row(workload, stock, ours, options.runs)
 
 
 def _import_prefect() -> None:
     import prefect.task_engine  # noqa: F401
 
 
-def _row(workload: Workload, stock: Order, runs: int, store: str) -> Row:
-    ours = replace(stock, store=store)
+def _row(workload: Workload, stock: Order, ours: Order, runs: int) -> Row:
     plain: list[Ran] = []
     found: list[Ran] = []
     planned: list[Planned] = []
@@ -47,7 +53,7 @@ def _row(workload: Workload, stock: Order, runs: int, store: str) -> Row:
         plain.append(run_apart(stock))
         found.append(run_apart(ours))
         if turn:
-            planned.append(_planned(store, found[-1].seconds))
+            planned.append(_planned(str(ours.store), found[-1].seconds))
     return Row(
         workload.name,
         len(workload.steps),

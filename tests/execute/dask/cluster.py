@@ -27,7 +27,8 @@ cluster_test: Callable[..., Callable[..., Any]] = partial(
     nthreads=TWO_WORKERS,
     scheduler_kwargs={"validate": True},
     worker_kwargs={"validate": True},
-    timeout=30,
+    # What hangs does so for ever; machines may be slow.
+    timeout=100,
     config={"distributed.admin.system-monitor.gil.enabled": False},
 )
 
@@ -38,7 +39,7 @@ def add(*numbers: int) -> int:
 
 def wait_for(event: str, *inputs: Any) -> int:
     """1, once the event of that name is set."""
-    Event(event).wait(timeout=20)
+    Event(event).wait(timeout=80)
     return add()
 
 

@@ -10,18 +10,19 @@ from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import TaskRecord
 
 Ended = tuple[
-    Key, str, tuple[str, str], float, float, float, float, int, float | None, float, float | None
-]
+    Key, str, tuple[str, str], float, float, float, float, int,
+    float | None, float | None, float, float | None,
+]  # fmt: skip
 """Key, status, (worker, its kind), start, end, size of the output in bytes, seconds of transfers,
-attempt, peak of the memory in bytes, seconds that were no work of the task, and bytes that it needs
-on an accelerator; times in seconds from the start of the run."""
+attempt, peak of the memory in bytes, seconds around the task's own code, seconds that were no work
+of the task, and bytes that it needs on an accelerator; times in seconds from the start of the run.
+"""
 
 
 def as_record(label: tuple[str, str], ended: Ended) -> TaskRecord:
     """The record of the task with this name and kind."""
-    _, status, (worker, worker_kind), start, end, nbytes, transfer, attempt, peak, setup, device = (
-        ended
-    )
+    _, status, (worker, worker_kind), start, end, nbytes, transfer, attempt = ended[:8]
+    peak, overhead, setup, device = ended[8:]
     return TaskRecord(
         *label,
         worker=worker,
@@ -35,4 +36,5 @@ def as_record(label: tuple[str, str], ended: Ended) -> TaskRecord:
         status=status,
         setup_seconds=setup,
         device_memory=device,
+        overhead_seconds=overhead,
     )

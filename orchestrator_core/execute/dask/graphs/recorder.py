@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orchestrator_core.execute.dask.graphs.ended import Ended
-from orchestrator_core.execute.dask.workers.noting import DEVICE, SETUP, facts_in
+from orchestrator_core.execute.dask.workers.noting import DEVICE, SETUP, WORK, facts_in
 from orchestrator_core.execute.dask.workers.shipped.fetches import NBYTES
 from orchestrator_core.execute.dask.workers.shipped.meter import PEAK, SIZE
 from orchestrator_core.execute.directives import Key
@@ -89,13 +89,13 @@ class Recorder:
         worker = detail.get("worker")
         if worker is None:
             return  # a task that failed because its input did
-        begun = ended = peak = None
+        begun = ended = peak = work = None
         nbytes, transferred = detail.get("nbytes") or 0, 0.0
         for span in detail.get("startstops") or ():
             action = span["action"]
             if action == "compute":
                 begun, ended = begun or span["start"], span["stop"]
-                peak = span.get(PEAK)
+                peak, work = span.get(PEAK), span.get(WORK)
                 nbytes = span.get(SIZE, nbytes)
             elif action == "transfer":
                 transferred += self._transfer(worker, span)
@@ -112,8 +112,9 @@ class Recorder:
         attempt = self._attempts.get(key, 1)
         metadata = detail.get("metadata")
         noted = _noted(metadata, end - start) if metadata else NOTHING_NOTED
-        size = float(nbytes)
-        ledger.add((key, status, place, start, end, size, transferred, attempt, peak, *noted))
+        size, overhead = float(nbytes), None if work is None else max(0.0, end - start - work)
+        measured = (peak, overhead, *noted)
+        ledger.add((key, status, place, start, end, size, transferred, attempt, *measured))
 
     def _transfer(self, worker: str, span: Mapping[str, Any]) -> float:
         """Seconds of a transfer, which the roster's links learn from."""

@@ -11,6 +11,9 @@ FACTS = "orchestrator"
 SETUP, DEVICE = "setup_seconds", "device_bytes"
 """Seconds of it that were no work of the task; bytes of an accelerator's memory that it needs."""
 
+WORK = "orchestrator-work"
+"""Entry in the span of a computation: seconds of the task's own code, as whoever runs it found."""
+
 _RUN = "run"
 
 

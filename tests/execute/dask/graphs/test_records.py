@@ -25,6 +25,9 @@ from tests.execute.dask.cluster import (
     wait_for,
 )
 
+NOT_MEASURED = (None, None, 0.0, None)
+"""The end of what is noted of an execution."""
+
 
 @cluster_test()
 async def test_observing_records_everything_and_steers_nothing(
@@ -232,7 +235,9 @@ def test_a_graph_keeps_a_bounded_number_of_records() -> None:
     done: list[GraphRun] = []
     run = GraphRun(snapshot, Cluster([Place("w")]), 0.0, done.append)
     for i in range(100):
-        run.add(("a", "ok", ("w", "worker"), float(i), float(i), 0.0, 0.0, 1, None, 0.0, None))
+        run.add(
+            ("a", "ok", ("w", "worker"), float(i), float(i), 0.0, 0.0, 1, None, None, 0.0, None)
+        )
     assert len(run.finished().record().tasks) == runs.RECORDS_PER_TASK
     run.settle("a", "ok")
     run.settle("a", "failed")
@@ -315,7 +320,9 @@ def test_a_run_that_is_over_travels_and_gives_the_same_record() -> None:
     )
     run = GraphRun(snapshot, Cluster([Place("w")]), 5.0, lambda run: None)
     for i, key in enumerate(keys):
-        run.add((key, "ok", ("w", "worker"), float(i), i + 1.5, 8.0, 0.25, 1, None, 0.0, None))
+        run.add(
+            (key, "ok", ("w", "worker"), float(i), i + 1.5, 8.0, 0.25, 1, None, None, 0.0, None)
+        )
         run.settle(key, "ok")
     finished = run.finished()
     record = pickle.loads(pickle.dumps(finished)).record()
