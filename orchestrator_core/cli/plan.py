@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from orchestrator_core.cli.effort import Effort
     from orchestrator_core.cli.machines import Machines
     from orchestrator_core.cli.target import FileTarget, FlowTarget
 
@@ -84,7 +85,7 @@ def plan(
     from orchestrator_core.plan.warm import compile_once
 
     machines = _machines(workers, cluster, latency, bandwidth)
-    effort = Effort(seconds, seed, tuple(planner or ()))
+    effort = _effort(Effort(seconds, seed, tuple(planner or ())))
     if output is not None:
         check_writable(output, force)
     with working(f"planning {Path(target).name}"):
@@ -110,6 +111,17 @@ def _target(target: str, parameters: Sequence[str]) -> FileTarget | FlowTarget:
         return replace(flow, parameters=parse_parameters(parameters))
     except InvalidInput as error:
         raise typer.BadParameter(str(error), param_hint="'--param'") from None
+
+
+def _effort(asked: Effort) -> Effort:
+    """What was asked for; a budget that cannot be is wrong usage, said before anything is done."""
+    from orchestrator_core.errors import InvalidBudget
+
+    try:
+        asked.budget  # noqa: B018
+    except InvalidBudget as error:
+        raise typer.BadParameter(str(error), param_hint="'--seconds'") from None
+    return asked
 
 
 def _machines(

@@ -10,6 +10,7 @@ and passed by.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import time
 from collections.abc import Sequence, Set
 
@@ -123,7 +124,9 @@ def _choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Plann
         raise InvalidInput(f"planners is empty; name some of {sorted(by_name)}, or leave it out")
     for name in names:
         if name not in by_name:
-            raise InvalidInput(f"there is no planner {name!r}; there are {sorted(by_name)}")
+            near = difflib.get_close_matches(str(name), by_name, n=1)
+            meant = f" did you mean {near[0]!r}?" if near else ""
+            raise InvalidInput(f"there is no planner {name!r};{meant} there are {sorted(by_name)}")
     return [by_name[name] for name in names]
 
 
