@@ -27,6 +27,7 @@ from orchestrator_prefect.runs.flow_run import FlowRunInfo
 from orchestrator_prefect.runs.promise import Epoch, in_run
 from orchestrator_prefect.runs.publisher import Publisher
 from orchestrator_prefect.runs.run_record import run_record
+from orchestrator_prefect.sending.early import Early
 from orchestrator_prefect.sending.epoch import Batch, EpochBuffer, Submission
 from orchestrator_prefect.sending.flow_graph import (
     Occurrences,
@@ -53,7 +54,7 @@ class FlowSession:
     Args:
         client: the Dask client through which the tasks are submitted; its messages are held here.
         advisor: who plans and remembers. plans: ask it for plans, or only let it remember?
-        connect: opens the link to the scheduler; called when the first epoch is planned.
+        connect: opens the link to the scheduler; called in a thread, while tasks are submitted.
         report: publish artifacts?
     """
 
@@ -70,7 +71,7 @@ class FlowSession:
         self.info = info
         self._client = client
         self._advisor, self._plans = advisor, plans
-        self._connect = connect
+        self._connecting = Early(connect)
         self._link: Link | None = None
         self._report, self._publisher = report, Publisher(info, self._fail)
         self.stored = Stored(info)
@@ -176,7 +177,7 @@ class FlowSession:
 
     def _connected(self) -> Link:
         if self._link is None:
-            self._link = self._connect()
+            self._link = self._connecting.result()
             mode = self._link.mode()
             self._plans = self._plans and mode not in ("observe", "off")
             self._works = mode != "off"

@@ -31,6 +31,8 @@ from orchestrator_prefect.runs.flow_run import FlowRunInfo
 from orchestrator_prefect.sending.context import SerializedOnce
 from orchestrator_prefect.sending.futures import PlannedFuture
 from orchestrator_prefect.sending.link import DaskLink
+from orchestrator_prefect.sending.temporary_server import temporary_server
+from orchestrator_prefect.sending.worker_side import warm_up
 from orchestrator_prefect.session import FlowSession
 from orchestrator_prefect.settings.aims import AimingAdvisor, Aims
 from orchestrator_prefect.settings.demands import Demands
@@ -188,6 +190,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
         advisor = None if settings.mode == "off" else self._on_call(make, warm=plans)
         client = self.client
         if advisor is not None:
+            self._get_ready(client)
             self._session = FlowSession(
                 client,
                 info,
@@ -199,6 +202,13 @@ class OptimizedTaskRunner(DaskTaskRunner):
         self._demands = Demands(
             Supply(client, info.logger, waits=settings.wait_for_workers), settings.estimates, aims
         )
+
+    def _get_ready(self, client: Any) -> None:
+        """What workers need for their first task; nothing is waited for, and nothing fails."""
+        self._settings.server = temporary_server(client)
+        settings = self._settings.sent()
+        if settings and self._given_cluster is None and self.address is None:
+            warm_up(client, settings)
 
     def _settings_of_run(self) -> FlowSettings:
         context = FlowRunContext.get()

@@ -10,7 +10,7 @@ works in another way, the submission takes place as always.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,9 +42,14 @@ class _StandIn(SettingsContext):
 
 
 class SerializedOnce:
-    """Keeps the stand-in for the settings that it saw last."""
+    """Keeps the stand-in for the settings that it saw last.
+
+    Attributes:
+        server: address of a server that workers are to use, where the settings name none.
+    """
 
     def __init__(self) -> None:
+        self.server: str | None = None
         self._seen: SettingsContext | None = None
         self._stand_in: _StandIn | None = None
 
@@ -57,6 +62,17 @@ class SerializedOnce:
         finally:
             if token is not None:
                 SettingsContext.__var__.reset(token)
+
+    def sent(self) -> Mapping[str, Any] | None:
+        """What is sent of the current settings, if they name a server; None where they name none,
+        or are serialised for each task."""
+        try:
+            stand_in = self._for(SettingsContext.get())
+            content = None if stand_in is None else stand_in.serialize()
+            return content if content and content["settings"].get("api", {}).get("url") else None
+        except Exception as error:
+            get_logger(__name__).debug("The settings are serialised for each task: %r", error)
+            return None
 
     def _enter(self) -> Any:
         try:
@@ -72,11 +88,16 @@ class SerializedOnce:
         if current is not self._seen:
             # Remembered before it is tried: what fails once is not tried for each task.
             self._seen, self._stand_in = current, None
-            self._stand_in = _stand_in(current)
+            self._stand_in = _stand_in(current, self.server)
         return self._stand_in
 
 
-def _stand_in(current: SettingsContext) -> _StandIn:
+def _stand_in(current: SettingsContext, server: str | None) -> _StandIn:
     made = _StandIn.model_construct(profile=current.profile, settings=current.settings)
-    made._serialized = _Pickled(current.serialize())
+    content = current.serialize()
+    if server is not None and current.settings.api.url is None:
+        settings = content["settings"]
+        named = {"api": {**settings.get("api", {}), "url": server}}
+        content = {**content, "settings": {**settings, **named}}
+    made._serialized = _Pickled(content)
     return made

@@ -25,6 +25,7 @@ def remember_settings() -> Callable[[], None]:
     def remember() -> None:
         import os
         import pickle
+        import threading
 
         from prefect.context import SettingsContext
         from prefect.settings import Settings
@@ -33,17 +34,18 @@ def remember_settings() -> Callable[[], None]:
         if hasattr(make, "known"):
             return
         known: dict[Any, Settings] = {}
+        one_at_a_time = threading.Lock()
 
         def made(self: SettingsContext, **sent: Any) -> None:
             if isinstance(sent.get("settings"), dict):
                 own = sorted(pair for pair in os.environ.items() if pair[0].startswith("PREFECT_"))
                 key = (pickle.dumps(sent["settings"]), tuple(own), os.getcwd())
-                settings = known.get(key)
-                if settings is None:
-                    if len(known) >= most:
-                        known.clear()
-                    settings = known[key] = Settings(**sent["settings"])
-                sent["settings"] = settings
+                with one_at_a_time:
+                    if key not in known:
+                        if len(known) >= most:
+                            known.clear()
+                        known[key] = Settings(**sent["settings"])
+                    sent["settings"] = known[key]
             make(self, **sent)
 
         made.known = known  # type: ignore[attr-defined]
@@ -58,6 +60,7 @@ def remember_certificates() -> Callable[[], None]:
     def remember() -> None:
         import os
         import ssl
+        import threading
         import types
         from importlib import import_module
 
@@ -65,6 +68,7 @@ def remember_certificates() -> Callable[[], None]:
         if hasattr(client.ssl, "known"):
             return
         known: dict[Any, ssl.SSLContext] = {}
+        one_at_a_time = threading.Lock()
 
         def create_default_context(*args: Any, cafile: Any = None, **kwargs: Any) -> Any:
             # Without a file it is made to be changed: Prefect lets it trust everybody.
@@ -72,10 +76,11 @@ def remember_certificates() -> Callable[[], None]:
                 return ssl.create_default_context(*args, cafile=cafile, **kwargs)
             found = os.stat(cafile)
             key = (str(cafile), found.st_mtime_ns, found.st_size)
-            if key not in known:
-                known.clear()
-                known[key] = ssl.create_default_context(cafile=cafile)
-            return known[key]
+            with one_at_a_time:
+                if key not in known:
+                    known.clear()
+                    known[key] = ssl.create_default_context(cafile=cafile)
+                return known[key]
 
         changed: Any = types.ModuleType("ssl")
         changed.__dict__.update(ssl.__dict__)

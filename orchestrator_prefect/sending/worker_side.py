@@ -14,6 +14,7 @@ from typing import Any
 from orchestrator_core.execute.dask.workers.noting import WORK
 from orchestrator_core.execute.dask.workers.on_workers import install_on_workers
 from orchestrator_prefect.sending.made_once import remember_certificates, remember_settings
+from orchestrator_prefect.sending.warm_up import begin_warming
 from orchestrator_prefect.sending.work_clock import listen_to_engine, tell_work
 
 NAME = "orchestrator-prefect"
@@ -22,9 +23,21 @@ NAME = "orchestrator-prefect"
 
 def install(client: Any) -> None:
     """Install it on all workers of the client's cluster, also those that join later."""
-    once = (remember_settings(), remember_certificates(), listen_to_engine())
     told = (tell_states(NAME), tell_work(WORK))
-    install_on_workers(client, NAME, on_setup=measure_states(*once), on_output=told)
+    install_on_workers(client, NAME, on_setup=measure_states(*_once()), on_output=told)
+
+
+def warm_up(client: Any, settings: Mapping[str, Any]) -> None:
+    """Begin to get all workers of the client's cluster ready for Prefect; returns at once.
+
+    `settings` are the arguments of the `SettingsContext` that its tasks will run in.
+    """
+    begin_warming(client, settings, *_once())
+
+
+def _once() -> tuple[Callable[[], None], ...]:
+    """What is done to Prefect in each worker; doing it again changes nothing."""
+    return remember_settings(), remember_certificates(), listen_to_engine()
 
 
 def fetch_states(client: Any, keys: Iterable[str]) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ import shutil
 import ssl
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from prefect.context import SettingsContext, hydrated_context, serialize_context
 from prefect.settings import (
     PREFECT_API_KEY,
     PREFECT_API_SSL_CERT_FILE,
+    PREFECT_API_URL,
     PREFECT_LOGGING_LEVEL,
     PREFECT_TASKS_DEFAULT_RETRIES,
     Settings,
@@ -31,12 +33,15 @@ from orchestrator_prefect.sending.worker_side import measure_states
 
 
 @pytest.fixture
-def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
+def remembering(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As in a worker that has met one of Prefect's objects, until the test is over."""
     monkeypatch.setattr(SettingsContext, "__init__", _plain(SettingsContext.__init__))
     monkeypatch.setattr(orchestration, "ssl", ssl)
     remember_settings()()
     remember_certificates()()
+    # A server is named, or Prefect would start one.
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}):
+        yield
 
 
 def _plain(make: Any) -> Any:
