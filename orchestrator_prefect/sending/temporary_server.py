@@ -7,13 +7,13 @@ one of them gets it started. Workers on the flow's machine can use the flow's.
 
 from __future__ import annotations
 
-import socket
 from typing import Any
-from urllib.parse import urlsplit
 
 from prefect.client.base import ServerType
 from prefect.context import FlowRunContext
 from prefect.logging import get_logger
+
+from orchestrator_core.execute.dask.workers.here import are_here
 
 
 def temporary_server(client: Any) -> str | None:
@@ -31,13 +31,4 @@ def _found(client: Any) -> str | None:
     server: Any = None if context is None else context.client
     if getattr(server, "server_type", None) != ServerType.EPHEMERAL:
         return None
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    hosts = {urlsplit(address).hostname for address in workers}
-    return str(server.api_url) if hosts and hosts <= _here() else None
-
-
-def _here() -> set[str | None]:
-    """Names and addresses under which workers of this machine are known."""
-    from distributed.utils import get_ip
-
-    return {"127.0.0.1", "::1", "localhost", socket.gethostname(), get_ip()}  # type: ignore[no-untyped-call]
+    return str(server.api_url) if are_here(client) else None
