@@ -128,11 +128,14 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.timeout(400)
 def test_a_worker_of_three_threads_needs_no_server_of_its_own(tmp_path: Path) -> None:
     """Each thread would start one; Prefect lets one of them succeed, and the others' tasks fail."""
     (tmp_path / "flow.py").write_text(FLOW)
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     own = {"HOME": str(tmp_path), "PREFECT_HOME": str(tmp_path), "DO_NOT_TRACK": "1"}
+    # Prefect's own default is 20, which a busy machine needs for the flow's server alone.
+    own |= {"PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "300"}
     done = subprocess.run(
         [sys.executable, "flow.py"],
         cwd=tmp_path,
