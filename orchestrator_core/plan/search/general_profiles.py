@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.decoder import Choice, Decoded, capacity, decode, to_schedule
 from orchestrator_core.plan.engine.expand import Problem, expand, frozen
 from orchestrator_core.plan.engine.goal import goal_of
@@ -43,8 +44,8 @@ class ProfileEngine:
 
     steps_per_task = 3
 
-    def __init__(self, instance: Instance, objective: Objective, seed: int) -> None:
-        self.instance, self.seed = instance, seed
+    def __init__(self, instance: Instance, objective: Objective, budget: Budget) -> None:
+        self.instance, self.seed = instance, budget.seed
         self.problem = expand(instance)
         self.goal = goal_of(instance, objective)
         self.value, self.steps = np.inf, 0

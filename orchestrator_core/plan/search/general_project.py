@@ -6,6 +6,7 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.decoder import to_schedule, with_plain_transfers
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.goal import goal_of
@@ -19,8 +20,18 @@ from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_evolve import evolve
 from orchestrator_core.plan.search.general_population import empty_population
 
-POPULATION, WITH_CHOICES = 40, 100
-"""Individuals where each task has one alternative only, and where some have more."""
+LEAST, LEAST_WITH_CHOICES, MOST = 40, 100, 1_000
+"""Individuals, at least, where each task has one alternative only, and where some have more; and
+at most."""
+
+CHILDREN_EACH = 80
+"""Children that the budget must be good for, for each individual beyond the least: a population
+that is too small for the time settles early, one that is too large is not done in it (decision
+0033)."""
+
+TASKS_A_SECOND, WITH_CHOICES_A_SECOND = 2e6, 5e5
+"""Tasks of children that are placed and justified in a second, about; fewer where children are
+polished."""
 
 
 class ProjectEngine:
@@ -28,19 +39,26 @@ class ProjectEngine:
 
     steps_per_task = 3
 
-    def __init__(self, instance: Instance, objective: Objective, seed: int) -> None:
-        self.instance, self.seed = instance, seed
+    def __init__(self, instance: Instance, objective: Objective, budget: Budget) -> None:
+        self.instance, self.seed = instance, budget.seed
         self.problem = expand(instance)
         self.project = project_of(instance, self.problem)
         self.goal = goal_of(instance, objective)
         self.value, self.steps = np.inf, 0
         rank = urgency(self.problem)
         self._ground = empty_ground(self.project)
-        choices = len(self.project.mode) > len(rank)
-        size = WITH_CHOICES if choices else POPULATION
-        self._z = empty_population(size, rank, self.problem.release)
+        self._z = empty_population(self._size(budget), rank, self.problem.release)
         self._z.child[:], self._z.fixed[:] = ready_order(self.problem, rank), -1
         self._given = True
+
+    def _size(self, budget: Budget) -> int:
+        """How many individuals the budget is good for."""
+        n, choices = len(self.project.release), len(self.project.mode) > len(self.project.release)
+        least = LEAST_WITH_CHOICES if choices else LEAST
+        children = budget.seconds * (WITH_CHOICES_A_SECOND if choices else TASKS_A_SECOND) / n
+        if budget.iterations is not None:
+            children = budget.iterations
+        return int(min(MOST, max(least, children / CHILDREN_EACH)))
 
     def take(self, schedule: Schedule) -> None:
         if self._given and self.steps > 0:

@@ -129,7 +129,7 @@ class GeneralSearch:
         if is_project(problem):
             shop = is_shop(project_of(instance, problem), brief.objective)
             kind = ShopEngine if shop else ProjectEngine
-        return kind(instance, brief.objective, brief.budget.seed)
+        return kind(instance, brief.objective, brief.budget)
 
 
 class _Known:

@@ -6,6 +6,7 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.decoder import to_schedule, with_plain_transfers
 from orchestrator_core.plan.engine.project import Project
 from orchestrator_core.plan.engine.ranks import ready_order
@@ -13,7 +14,7 @@ from orchestrator_core.plan.engine.retime import placement
 from orchestrator_core.plan.engine.serial import place_in_project
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.schedule import Schedule
-from orchestrator_core.plan.search.general_project import ProjectEngine
+from orchestrator_core.plan.search.general_project import LEAST, ProjectEngine
 from orchestrator_core.plan.search.general_tabu import tabu
 from orchestrator_core.plan.search.shop_elite import empty_elite
 from orchestrator_core.plan.search.shop_state import Shop
@@ -21,8 +22,16 @@ from orchestrator_core.plan.search.shop_state import Shop
 MOST_TASKS = 1_500
 """Beyond, the table of what is banned would be too large."""
 
-ELITE = 8
+LEAST_ELITE, MOST_ELITE = 8, 20
 """Schedules between which the tabu search goes on once it finds nothing better."""
+
+NEAR = 0.01
+"""Of the pairs of tasks on a machine; of two schedules that differ in fewer, one is kept."""
+
+MOVES_EACH, TASKS_A_SECOND = 200_000, 2e7
+"""Moves that the budget must be good for, for each of them beyond the least: fewer schedules are
+soon alike, more are not done in the time (decision 0033). And moves times tasks in a second, about.
+"""
 
 BEGIN = 60
 """Schedules of the genetic algorithm with which the tabu search begins."""
@@ -33,11 +42,14 @@ class ShopEngine(ProjectEngine):
 
     steps_per_task = 1
 
-    def __init__(self, instance: Instance, objective: Objective, seed: int) -> None:
-        super().__init__(instance, objective, seed)
+    def __init__(self, instance: Instance, objective: Objective, budget: Budget) -> None:
+        super().__init__(instance, objective, budget)
         machine = _machines(self.project)
         self._shop = _empty_shop(self.project, machine)
-        self._elite = empty_elite(len(machine), ELITE)
+        self._elite = empty_elite(len(machine), _elite(len(machine), budget), _near(machine))
+
+    def _size(self, budget: Budget) -> int:
+        return LEAST  # the tabu search takes over after a few children
 
     def take(self, schedule: Schedule) -> None:
         super().take(schedule)
@@ -83,6 +95,20 @@ class ShopEngine(ProjectEngine):
             last[m] = t
 
 
+def _near(machine: Ints) -> int:
+    """How many pairs of tasks on a machine are too few for two schedules to differ in."""
+    tasks = np.bincount(machine[machine >= 0])
+    return max(2, int(NEAR * (tasks * (tasks - 1) // 2).sum()))
+
+
+def _elite(n: int, budget: Budget) -> int:
+    """How many schedules the budget is good for."""
+    moves = budget.seconds * TASKS_A_SECOND / n
+    if budget.iterations is not None:
+        moves = budget.iterations
+    return int(min(MOST_ELITE, max(LEAST_ELITE, moves / MOVES_EACH)))
+
+
 def is_shop(project: Project, objective: Objective) -> bool:
     """Has each task one place, on a machine that runs one at a time, and is only the makespan
     asked for?"""
@@ -112,7 +138,7 @@ def _empty_shop(project: Project, machine: Ints) -> Shop:
     n = len(machine)
     before, after, best_before, best_after = np.full((4, n), -1, dtype=np.int64)
     best_start, head, tail, ready, rest = np.zeros((5, n))
-    top, missing, path, row = np.zeros((4, n), dtype=np.int64)
+    top, spot, missing, path, row = np.zeros((5, n), dtype=np.int64)
     return Shop(
         machine=machine,
         seconds=np.array(project.seconds),
@@ -126,6 +152,7 @@ def _empty_shop(project: Project, machine: Ints) -> Shop:
         ready=ready,
         rest=rest,
         top=top,
+        spot=spot,
         missing=missing,
         path=path,
         row=row,

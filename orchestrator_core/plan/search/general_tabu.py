@@ -4,7 +4,7 @@ A task of a critical block, which is a run of tasks on one machine of the longes
 begin or behind the end of its block (`shop_moves.py`). What was turned round stays so for a while,
 as in E. Nowicki, C. Smutnicki: A fast taboo search algorithm for the job shop problem. Management
 Science 42, 1996. After long without a better schedule, it goes on between two of the best ones that
-it has met (`shop_elite.py`).
+it has met (`shop_elite.py`); once they are too much alike for that, it looks for others.
 """
 
 from __future__ import annotations
@@ -13,21 +13,30 @@ import numpy as np
 
 from orchestrator_core.plan.engine.compiled import compiled, inner, lent
 from orchestrator_core.plan.engine.project import Project
-from orchestrator_core.plan.search.shop_elite import Elite, enter, note, relink, wander
+from orchestrator_core.plan.search.shop_elite import Elite, begin_anew, enter, note, relink, wander
 from orchestrator_core.plan.search.shop_moves import move
 from orchestrator_core.plan.search.shop_state import Shop, longest, measure
 
 IDLE = 4_000
 """Moves without a better schedule after which the search goes on from elsewhere."""
 
+IN_VAIN = 3
+"""Searches in a row, for each of the best schedules, that added none to them, after which others
+are looked for."""
+
+FAR = 4
+"""Random changes for each task, after which nothing is left of a schedule."""
+
 
 @inner
 def _begin_elsewhere(p: Project, s: Shop, e: Elite) -> None:
     """Between two of the best schedules; while there are few, far from the best one."""
-    enter(e)
+    e.state[2] = 0 if enter(e) else e.state[2] + 1
+    if e.state[2] > IN_VAIN * (len(e.value) - 1):
+        begin_anew(e)
     if e.state[0] < len(e.value) - 1:
         s.before[:], s.after[:] = s.best_before, s.best_after
-        wander(p, s, len(s.head))
+        wander(p, s, FAR * len(s.head))
     else:
         relink(p, s, e)
     s.banned[:] = 0
@@ -47,16 +56,16 @@ def tabu(p: Project, s: Shop, e: Elite, seed: int, moves: int, target: float) ->
     """Make so many moves, or until a schedule of at most `target` seconds; how many were made."""
     np.random.seed(seed)
     p, s, e = lent(p), lent(s), lent(e)
+    makespan = measure(p, s)
     for number in range(moves):
-        makespan = measure(p, s)
         s.state[0] += 1
         note(s, e, makespan)
         _note_best(s, makespan)
         if s.best[0] <= target:
             return number + 1
-        stuck = s.state[0] - e.state[1] > IDLE
-        if not stuck:
-            stuck = not move(p, s, longest(p, s, makespan))
-        if stuck:
+        idle = s.state[0] - e.state[1] > IDLE
+        makespan = -1.0 if idle else move(p, s, longest(p, s, makespan))
+        if makespan < 0.0:
             _begin_elsewhere(p, s, e)
+            makespan = measure(p, s)
     return moves

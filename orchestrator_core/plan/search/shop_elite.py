@@ -21,9 +21,6 @@ from orchestrator_core.plan.search.shop_state import Shop, measure
 LEAST_WAY, MOST_WAY = 0.3, 0.7
 """Parts of the way to the other schedule that are gone."""
 
-NEAR = 10
-"""Two schedules that differ in fewer pairs are the same for the search."""
-
 DRAWS = 20
 """Random tasks that are looked at for one that may be turned round."""
 
@@ -33,7 +30,8 @@ class Elite(NamedTuple):
 
     Attributes:
         before, after: (k + 1, n) as in the shop. value: (k + 1,) seconds. place: (n,) positions on
-            machines. state: (2,) how many schedules there are, and the move of the one in row k.
+            machines. state: (4,) how many schedules there are, the move of the one in row k, how
+            many in a row were not taken in, and the pairs in which two that are not near differ.
     """
 
     before: Ints
@@ -43,10 +41,11 @@ class Elite(NamedTuple):
     state: Ints
 
 
-def empty_elite(n: int, size: int) -> Elite:
-    """Room for `size` schedules of n tasks."""
+def empty_elite(n: int, size: int, near: int) -> Elite:
+    """Room for `size` schedules of n tasks; of two that differ in fewer than `near` pairs of tasks
+    on a machine, only the better one stays."""
     before, after = np.full((2, size + 1, n), -1, dtype=np.int64)
-    place, state = np.zeros(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    place, state = np.zeros(n, dtype=np.int64), np.array([0, 0, 0, near], dtype=np.int64)
     return Elite(before, after, np.full(size + 1, np.inf), place, state)
 
 
@@ -60,22 +59,37 @@ def note(s: Shop, e: Elite, makespan: float) -> None:
 
 
 @inner
-def enter(e: Elite) -> None:
-    """Let the schedule in row k be one of the others, for the worst one if there is no room and it
-    is better; not if one like it is there."""
-    last, count, worst = len(e.value) - 1, e.state[0], 0
-    _write_places(e, last)
-    for i in range(count):
-        if e.value[i] == e.value[last] and _way(e, e.after[i]) < NEAR:
-            return
-        if e.value[i] > e.value[worst]:
-            worst = i
-    if count < last:
-        worst = count
+def enter(e: Elite) -> bool:
+    """Let the schedule in row k be one of the others: for one that is near and worse; if none is
+    near, where there is room, or for the worst one if it is better. Was it taken in?"""
+    last, at = len(e.value) - 1, _near(e)
+    if at < 0 and e.state[0] < last:
+        at = e.state[0]
         e.state[0] += 1
-    elif e.value[last] >= e.value[worst]:
-        return
-    e.before[worst], e.after[worst], e.value[worst] = e.before[last], e.after[last], e.value[last]
+    elif at < 0:
+        at = int(np.argmax(e.value[:last]))
+    if e.value[last] >= e.value[at]:
+        return False
+    e.before[at], e.after[at], e.value[at] = e.before[last], e.after[last], e.value[last]
+    return True
+
+
+@inner
+def _near(e: Elite) -> int:
+    """The best schedule that is near the one in row k, -1 for none; writes its places."""
+    last, found = len(e.value) - 1, -1
+    _write_places(e, last)
+    for i in range(e.state[0]):
+        if (found < 0 or e.value[i] < e.value[found]) and _way(e, e.after[i]) < e.state[3]:
+            found = i
+    return found
+
+
+@inner
+def begin_anew(e: Elite) -> None:
+    """Forget all schedules but what the shop keeps as its best."""
+    e.value[:] = np.inf
+    e.state[0], e.state[2] = 0, 0
 
 
 @inner
@@ -154,5 +168,5 @@ def relink(p: Project, s: Shop, e: Elite) -> None:
     steps = int(way * (LEAST_WAY + (MOST_WAY - LEAST_WAY) * np.random.random()))
     while steps > 0 and _step(p, s, e):
         steps -= 1
-    if way < NEAR:
+    if way < e.state[3]:
         wander(p, s, len(s.head) // 4)

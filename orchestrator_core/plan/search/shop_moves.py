@@ -10,6 +10,7 @@ import numpy as np
 
 from orchestrator_core.plan.engine.compiled import inlined, inner
 from orchestrator_core.plan.engine.project import Project
+from orchestrator_core.plan.search.shop_renew import renew
 from orchestrator_core.plan.search.shop_state import Shop
 
 TENURE = 8
@@ -162,13 +163,15 @@ def _choose(p: Project, s: Shop, length: int) -> tuple[int, int, bool]:
 
 
 @inner
-def move(p: Project, s: Shop, length: int) -> bool:
-    """Make the chosen move along the path, and ban its contrary; False if there is none."""
+def move(p: Project, s: Shop, length: int) -> float:
+    """Make the chosen move along the path, and ban its contrary; the makespan in seconds, -1 if
+    there is no move."""
     low, high, forward = _choose(p, s, length)
     if low < 0:
-        return False
+        return -1.0
     count = _to_row(s, low, high, forward)
-    moved = s.row[count - 1] if forward else s.row[0]
+    first, last = s.path[low], s.path[high]
+    moved = first if forward else last
     until = s.state[0] + TENURE + np.random.randint(0, 1 + TENURE // 2)
     for i in range(count):
         t = s.row[i]
@@ -177,4 +180,4 @@ def move(p: Project, s: Shop, length: int) -> bool:
         elif t != moved:
             s.banned[t, moved] = until
     lay(s, count)
-    return True
+    return renew(p, s, first, last, forward)

@@ -20,7 +20,8 @@ class Shop(NamedTuple):
         best_before, best_after, best_start: (n,) of the best schedule.
         head, tail: (n,) seconds before a task's start, and after its end, at least.
         ready, rest: (n,) the same, but for what its own producers and consumers ask alone.
-        top, missing, path, row: (n,) to compute with. reach: (2, n) heads and tails of a move.
+        top: (n,) the tasks, each behind all that it waits for. spot: (n,) their places in it.
+        missing, path, row: (n,) to compute with. reach: (2, n) heads and tails of a move.
         banned: (n, n) the move up to which a may not be put before b again.
         state: (1,) moves so far. best: (1,) seconds.
     """
@@ -37,6 +38,7 @@ class Shop(NamedTuple):
     ready: Floats
     rest: Floats
     top: Ints
+    spot: Ints
     missing: Ints
     path: Ints
     row: Ints
@@ -48,11 +50,13 @@ class Shop(NamedTuple):
 
 @inner
 def measure(p: Project, s: Shop) -> float:
-    """Heads and tails of all tasks; the makespan in seconds."""
+    """Order, heads and tails of all tasks; the makespan in seconds."""
     _sort(p, s)
-    makespan = _heads(p, s)
-    _tails(p, s)
-    return makespan
+    for i in range(len(s.top)):
+        s.spot[s.top[i]] = i
+    write_heads(p, s, 0)
+    write_tails(p, s, len(s.top) - 1)
+    return longest_end(s)
 
 
 @inlined
@@ -81,10 +85,10 @@ def _sort(p: Project, s: Shop) -> None:
 
 
 @inlined
-def _heads(p: Project, s: Shop) -> float:
-    """From the first task to the last one; the makespan."""
-    makespan = 0.0
-    for t in s.top:
+def write_heads(p: Project, s: Shop, first: int) -> None:
+    """From that place of the order to the last one."""
+    for i in range(first, len(s.top)):
+        t = s.top[i]
         ready = p.release[t]
         for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
             q = p.in_task[k]
@@ -93,14 +97,12 @@ def _heads(p: Project, s: Shop) -> float:
         a = s.before[t]
         if a >= 0:
             s.head[t] = max(ready, s.head[a] + s.seconds[a])
-        makespan = max(makespan, s.head[t] + s.seconds[t])
-    return makespan
 
 
 @inlined
-def _tails(p: Project, s: Shop) -> None:
-    """From the last task to the first one."""
-    for i in range(len(s.top) - 1, -1, -1):
+def write_tails(p: Project, s: Shop, last: int) -> None:
+    """From that place of the order down to the first one."""
+    for i in range(last, -1, -1):
         t = s.top[i]
         rest = 0.0
         for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
@@ -110,6 +112,15 @@ def _tails(p: Project, s: Shop) -> None:
         c = s.after[t]
         if c >= 0:
             s.tail[t] = max(rest, s.seconds[c] + s.tail[c])
+
+
+@inlined
+def longest_end(s: Shop) -> float:
+    """The makespan in seconds, by the heads."""
+    makespan = 0.0
+    for t in range(len(s.head)):
+        makespan = max(makespan, s.head[t] + s.seconds[t])
+    return makespan
 
 
 @inner

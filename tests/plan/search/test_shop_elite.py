@@ -5,54 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator_core.costs.instance import Instance
 from orchestrator_core.plan.engine.compiled import interpreted
 from orchestrator_core.plan.engine.project import Project
-from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.plan.search import shop_elite
-from orchestrator_core.plan.search.general_shop import ShopEngine
 from orchestrator_core.plan.search.shop_elite import Elite, empty_elite
-from orchestrator_core.plan.search.shop_state import Shop, measure
+from orchestrator_core.plan.search.shop_state import Shop
+from tests.plan.search.shops import MEASURE, check, shop
 
-JOBS, MACHINES = 5, 4
-
-MEASURE = interpreted(measure)
+NEAR = 4
 RELINK, WANDER = interpreted(shop_elite.relink), interpreted(shop_elite.wander)
 NOTE, ENTER = interpreted(shop_elite.note), interpreted(shop_elite.enter)
-
-
-def shop(seed: int) -> tuple[Project, Shop]:
-    """A random job shop in which each machine runs its tasks by their place in their jobs."""
-    rng = np.random.default_rng(seed)
-    seconds = np.full((JOBS * MACHINES, MACHINES), np.inf)
-    for job in range(JOBS):
-        for place, machine in enumerate(rng.permutation(MACHINES)):
-            seconds[job * MACHINES + place, machine] = rng.integers(1, 30)
-    edges = [(t, t + 1, 0.0) for t in range(JOBS * MACHINES) if (t + 1) % MACHINES]
-    engine = ShopEngine(Instance.from_arrays(seconds, edges), MAKESPAN, seed)
-    places = np.arange(JOBS * MACHINES) % MACHINES
-    engine._sequence(np.lexsort((rng.random(len(places)), places)))
-    return engine.project, engine._shop
-
-
-def check(p: Project, s: Shop) -> None:
-    """All tasks of a machine run one after the other, and all of a job."""
-    MEASURE(p, s)
-    end = s.head + s.seconds
-    for t in range(len(s.head)):
-        assert all(s.head[t] >= end[q] for q in p.in_task[p.in_ptr[t] : p.in_ptr[t + 1]])
-        if s.before[t] >= 0:
-            assert s.after[s.before[t]] == t
-            assert s.machine[s.before[t]] == s.machine[t]
-            assert s.head[t] >= end[s.before[t]]
-    assert np.count_nonzero(s.before < 0) == MACHINES
 
 
 def two(seed: int) -> tuple[Project, Shop, Elite]:
     """A shop with two elite schedules that are far from each other."""
     p, s = shop(seed)
     np.random.seed(seed)
-    elite = empty_elite(len(s.head), 2)
+    elite = empty_elite(len(s.head), 2, NEAR)
     for _ in range(2):
         WANDER(p, s, 60)
         elite.value[-1] = np.inf
@@ -99,3 +68,27 @@ def test_the_worst_schedule_makes_room_and_the_same_one_comes_in_once() -> None:
     elite.value[-1] = known.min() - 1.0
     ENTER(elite)
     assert sorted(elite.value[:2]) == sorted([known.min(), known.min() - 1.0])
+
+
+def test_of_two_schedules_that_are_near_the_better_one_stays() -> None:
+    p, s, elite = two(2)
+    apart = elite.value[:2].tolist()
+    s.before[:], s.after[:] = elite.before[0], elite.after[0]
+    WANDER(p, s, 1)
+    elite.before[-1], elite.after[-1] = s.before, s.after
+    elite.value[-1] = apart[0] + 1.0
+    assert not ENTER(elite)
+    assert elite.value[:2].tolist() == apart
+    elite.value[-1] = apart[0] - 1.0
+    assert ENTER(elite)
+    assert elite.value[:2].tolist() == [apart[0] - 1.0, apart[1]]
+
+
+def test_elites_that_were_forgotten_are_looked_for_again() -> None:
+    p, s, elite = two(3)
+    interpreted(shop_elite.begin_anew)(elite)
+    assert elite.state[0] == 0
+    WANDER(p, s, 5)
+    NOTE(s, elite, MEASURE(p, s))
+    assert ENTER(elite)
+    assert elite.state[0] == 1
