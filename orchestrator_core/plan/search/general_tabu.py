@@ -13,8 +13,9 @@ import numpy as np
 
 from orchestrator_core.plan.engine.compiled import compiled, inner, lent
 from orchestrator_core.plan.engine.project import Project
-from orchestrator_core.plan.search.shop_elite import Elite, begin_anew, enter, note, relink, wander
+from orchestrator_core.plan.search.shop_elite import Elite, begin_anew, enter, note, relink
 from orchestrator_core.plan.search.shop_moves import move
+from orchestrator_core.plan.search.shop_sample import scatter
 from orchestrator_core.plan.search.shop_state import Shop, longest, measure
 
 IDLE = 4_000
@@ -24,19 +25,15 @@ IN_VAIN = 3
 """Searches in a row, for each of the best schedules, that added none to them, after which others
 are looked for."""
 
-FAR = 4
-"""Random changes for each task, after which nothing is left of a schedule."""
-
 
 @inner
 def _begin_elsewhere(p: Project, s: Shop, e: Elite) -> None:
-    """Between two of the best schedules; while there are few, far from the best one."""
+    """Between two of the best schedules; while there are few, anywhere."""
     e.state[2] = 0 if enter(e) else e.state[2] + 1
     if e.state[2] > IN_VAIN * (len(e.value) - 1):
         begin_anew(e)
     if e.state[0] < len(e.value) - 1:
-        s.before[:], s.after[:] = s.best_before, s.best_after
-        wander(p, s, FAR * len(s.head))
+        scatter(p, s)
     else:
         relink(p, s, e)
     s.banned[:] = 0

@@ -24,7 +24,7 @@ def individuals(budget: Budget, tasks: int = 60) -> int:
     ("budget", "expected"),
     [
         (Budget(seconds=0.01), LEAST),
-        (Budget(seconds=0.5), 208),
+        (Budget(seconds=0.5), 125),
         (Budget(seconds=60), MOST),
         (Budget(seconds=60, iterations=100), LEAST),
         (Budget(seconds=0.01, iterations=16_000), 200),

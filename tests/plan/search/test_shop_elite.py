@@ -9,11 +9,13 @@ from orchestrator_core.plan.engine.compiled import interpreted
 from orchestrator_core.plan.engine.project import Project
 from orchestrator_core.plan.search import shop_elite
 from orchestrator_core.plan.search.shop_elite import Elite, empty_elite
+from orchestrator_core.plan.search.shop_sample import scatter
 from orchestrator_core.plan.search.shop_state import Shop
 from tests.plan.search.shops import MEASURE, check, shop
 
 NEAR = 4
 RELINK, WANDER = interpreted(shop_elite.relink), interpreted(shop_elite.wander)
+SCATTER = interpreted(scatter)
 NOTE, ENTER = interpreted(shop_elite.note), interpreted(shop_elite.enter)
 
 
@@ -45,6 +47,18 @@ def test_random_turns_keep_a_schedule_valid(seed: int) -> None:
         WANDER(p, s, 3)
         check(p, s)
     assert turned(s, before) > 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_random_schedule_is_valid_and_another_each_time(seed: int) -> None:
+    p, s = shop(seed)
+    np.random.seed(seed)
+    known = set()
+    for _ in range(10):
+        SCATTER(p, s)
+        check(p, s)
+        known.add(tuple(s.before.tolist()))
+    assert len(known) == 10
 
 
 @pytest.mark.parametrize("seed", range(6))
