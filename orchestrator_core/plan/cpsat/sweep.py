@@ -1,9 +1,10 @@
 """Sweep: windows over all tasks of a graph, one after the other, larger pass by pass.
 
-Windows of a task's nearest ancestors raise its head, and on the reversed graph its tail. Between
-two passes, bands as wide as the graph bound the makespan itself: the tasks that start last, or end
-first, or through which the longest paths go. With the heads and tails of a pass a band of half of
-all tasks is often solved in seconds; a band of all tasks is the instance itself.
+Windows of a task's nearest ancestors raise its head, and on the reversed graph its tail. After
+each of the two, bands as wide as the graph bound the makespan itself: the tasks that start last,
+once their heads are known, and those that end first, or through which the longest paths go, once
+their tails are. With the heads and tails of a pass a band of half of all tasks is often solved in
+seconds; a band of all tasks is the instance itself.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ PASSES = ((12, 0.03, 0.1), (22, 0.1, 0.4), (30, 0.3, 1.5), (45, 2.0, 6.0), (60, 
 unit of work was measured to be 8 seconds of these models; 12 ancestors take 0.005, 22 take 0.03,
 34 take 0.1, a band of 45 tasks 0.1 to 0.3."""
 
-KINDS = ("last", "first", "through")
-"""Of bands."""
+KINDS = (("last",), ("first", "through"))
+"""Of bands: those that live on the heads at their border, and those that need the tails, too."""
 
 FIRST_BAND = 30
 """Tasks of the first band."""
@@ -71,7 +72,7 @@ class Sweep:
         self._work = math.inf if steps is None else steps * WORK_PER_ITERATION
         self._settled: dict[tuple[int, bool], object] = {}
         self._known = HeadsAndTails(problem, brief.incumbent.makespan)
-        self._band_sizes = dict.fromkeys(KINDS, min(FIRST_BAND, problem.n_tasks))
+        self._band_sizes = dict.fromkeys(KINDS[0] + KINDS[1], min(FIRST_BAND, problem.n_tasks))
         self._through = False
         self.bound = self._known.lower_bound()
         self.schedule: Schedule | None = None
@@ -94,7 +95,8 @@ class Sweep:
                         return
                     yield from self._window(ways[reverse], task, reverse, most, work)
                     yield
-            yield from self._bands(ways[0], of_bands)
+                for kind in KINDS[reverse]:
+                    yield from self._bands(ways[0], kind, of_bands)
 
     def _over(self) -> bool:
         budget, incumbent = self._brief.budget, self._brief.incumbent
@@ -141,14 +143,13 @@ class Sweep:
         if found.seconds > least * (1 + 1e-6):
             self._raise(task, reverse, found.seconds)
 
-    def _bands(self, way: Direction, work: float) -> Generator[None, None, None]:
-        """Of each kind larger and larger ones, until one is not solved with so much work."""
-        for kind in KINDS:
-            while not self._over():
-                size = self._band_sizes[kind]
-                if not (yield from self._band(way, kind, size, work)):
-                    break
-                self._band_sizes[kind] = min(self._problem.n_tasks, math.ceil(WIDER * size))
+    def _bands(self, way: Direction, kind: str, work: float) -> Generator[None, None, None]:
+        """Larger and larger ones, until one is not solved with so much work."""
+        while not self._over():
+            size = self._band_sizes[kind]
+            if not (yield from self._band(way, kind, size, work)):
+                break
+            self._band_sizes[kind] = min(self._problem.n_tasks, math.ceil(WIDER * size))
 
     def _band(
         self, way: Direction, kind: str, size: int, work: float

@@ -1,7 +1,8 @@
 """Race: where the search on lanes begins, and how it is heated and cooled (stage 3).
 
 The budget is run in legs, each from one solution and from hot to cold. First comes a short leg from
-every start, then legs from the best; a seed that comes later gets a leg of its own.
+every start, then legs from the best, which begin hot and less hot in turn; a seed that comes later
+gets a leg of its own.
 """
 
 from __future__ import annotations
@@ -17,12 +18,10 @@ from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.lists.orders import heft
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.lane_engine import LaneEngine, Solution
-
-HOTTEST = 0.02
-"""The heat at the begin of a leg, relative to the value, times the root of the tasks."""
+from orchestrator_core.plan.search.lane_heat import heats
 
 UNHURRIED = 100
-"""Moves for each task in a leg that can be that hot; a leg of fewer begins colder."""
+"""Moves for each task in a leg that can be as hot as `heats` says; a leg of fewer begins colder."""
 
 RACE = 0.5
 """The part of the budget for the race."""
@@ -33,8 +32,9 @@ SHORT = 150
 RUNNERS = 12
 """Most legs of the race."""
 
-LONG = 3_000
-"""Moves for each task in a leg from the best, at least, where the budget has as many."""
+LONG, LONG_HOT = 3_000, 12_000
+"""Moves for each task in a leg from the best, at least, where the budget has as many; and where
+some legs are hotter than others."""
 
 LATER = 0.4
 """The part of what is left that a seed may wait for; its leg takes half of what is left then."""
@@ -88,7 +88,7 @@ class Race:
         self._late: deque[Solution] = deque()
         self._run = self._rounds = 0
         self._leg: _Leg | None = None
-        self._hottest = HOTTEST / np.sqrt(max(20, engine.n_tasks))
+        self._heats, self._long_legs = heats(engine.problem), 0
         self._styles = _styles(engine)
         self._winner = (np.inf, self._styles[0])
         self._passes = 0
@@ -139,7 +139,7 @@ class Race:
             self._starts = [self._starts[k] for k in ranked if values[k] <= HOPELESS * min(values)]
         engine.begin(self._starts[0])
         self._passes = PASSES
-        return _Leg(0.0, 0.0, self._hottest / 4, self._styles[0])
+        return _Leg(0.0, 0.0, self._heats[-1] / 4, self._styles[0])
 
     def _next_leg(self, spent: float) -> _Leg:
         engine = self._engine
@@ -151,20 +151,30 @@ class Race:
             until = spent + (RACE - spent) / (runners - self._run)
             self._run += 1
             arcs = self._styles[(self._run + 1) % len(self._styles)]
-            return self._leg_to(until, spent, moves, arcs)
+            return self._leg_to(until, spent, self._heats[0], arcs)
         while self._late:
             solution = self._late.popleft()
             if engine.begin(solution) <= HOPELESS * engine.best:
-                return self._leg_to(spent + 0.5 * (1.0 - spent), spent, moves, self._winner[1])
-        engine.begin(engine.best_solution())
-        left = 1.0 - spent
-        legs = max(1, int(moves * left / (LONG * engine.n_tasks)))
-        return self._leg_to(spent + left / legs + 1e-12, spent, moves, self._winner[1])
+                until = spent + 0.5 * (1.0 - spent)
+                return self._leg_to(until, spent, self._heats[-1], self._winner[1])
+        return self._long_leg(spent, moves)
 
-    def _leg_to(self, until: float, spent: float, moves: float, arcs: bool) -> _Leg:
+    def _long_leg(self, spent: float, moves: float) -> _Leg:
+        """One from the best solution, hot and less hot in turn."""
+        engine, kinds = self._engine, len(self._heats)
+        engine.begin(engine.best_solution())
+        left, least = 1.0 - spent, kinds - self._long_legs % kinds
+        each = (LONG if kinds == 1 else LONG_HOT) * engine.n_tasks
+        heat = self._heats[self._long_legs % kinds]
+        self._long_legs += 1
+        until = spent + left / max(least, int(moves * left / each)) + 1e-12
+        return self._leg_to(until, spent, heat, self._winner[1])
+
+    def _leg_to(self, until: float, spent: float, heat: float, arcs: bool) -> _Leg:
         """A leg that begins as hot as its moves can cool down."""
-        each = moves * (until - spent) / self._engine.n_tasks
-        return _Leg(spent, until, self._hottest * min(1.0, each / UNHURRIED), arcs)
+        moves = self._engine.steps / max(spent, 1e-9) * (until - spent)
+        each = moves / self._engine.n_tasks
+        return _Leg(spent, until, heat * min(1.0, each / UNHURRIED), arcs)
 
 
 def _styles(engine: LaneEngine) -> tuple[bool, ...]:
