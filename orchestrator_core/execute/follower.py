@@ -16,7 +16,7 @@ it was planned. A task whose worker does not run is left to the host's own polic
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 
 from orchestrator_core.execute.directives import (
     Directive,
@@ -71,9 +71,10 @@ class Follower:
         return self._stages
 
     @property
-    def is_holding(self) -> bool:
-        """Are there keys to be held, so that events of unplanned keys matter, too?"""
-        return bool(self._to_hold)
+    def to_hold(self) -> Collection[Key]:
+        """The keys that are to be held, ready or not; always the same live view. As long as there
+        are any, events of unplanned keys matter, too."""
+        return self._to_hold
 
     def slot(self, key: Key) -> Slot | None:
         """Where the key is planned, or None."""
@@ -222,9 +223,13 @@ class Follower:
             yield f"{len(held)} keys are held, {len(self._holds.waiting)} of them will be let go"
 
     def _replan(self, key: Key, slot: Slot) -> Directive | None:
-        before, stage = self._slots.get(key), self._stages.get(key)
+        before = self._slots.get(key)
+        if before is None:
+            self._keys.put(key, slot, PLANNED)
+            return Place(key, slot)
+        stage = self._stages[key]
         self._holds.drop(key)
-        if before is None or stage not in (PLACED, FINISHED):
+        if stage not in (PLACED, FINISHED):
             self._keys.put(key, slot, PLANNED)
             return Place(key, slot)
         self._keys.put(key, slot, stage)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 from orchestrator_core.execute.directives import Key, Slot
@@ -12,6 +11,9 @@ from orchestrator_core.execute.stage import FINISHED, Stage
 class PlannedKeys:
     """The planned keys.
 
+    What is open on a worker is looked for when it is asked for, which is when a worker is lost or
+    comes back: books about it would have to be kept with each step of each task.
+
     Attributes:
         slots: where each key is planned. stages: how far it has come. Always the same mappings,
             to be read by others and changed here.
@@ -20,56 +22,36 @@ class PlannedKeys:
     def __init__(self) -> None:
         self.slots: dict[Key, Slot] = {}
         self.stages: dict[Key, Stage] = {}
-        self._open: dict[str, dict[Key, None]] = defaultdict(dict)
 
     def open_on(self, worker: str) -> tuple[Key, ...]:
-        """The keys that are planned on that worker and not finished."""
-        return tuple(self._open.get(worker, ()))
+        """The keys that are planned on that worker and not finished; in O(keys)."""
+        return tuple(
+            [
+                key
+                for key, slot in self.slots.items()
+                if slot.worker == worker and self.stages[key] is not FINISHED
+            ]
+        )
 
     def put(self, key: Key, slot: Slot, stage: Stage) -> None:
         """The key is planned there, and has come that far."""
-        self.drop(key)
-        self.slots[key] = slot
-        self.move(key, stage)
+        self.slots[key], self.stages[key] = slot, stage
 
     def move(self, key: Key, stage: Stage) -> None:
-        """The key has come that far; raises KeyError if it is not planned."""
-        before = self.stages.get(key, FINISHED)
+        """The key, which is planned, has come that far."""
         self.stages[key] = stage
-        if before is FINISHED and stage is not FINISHED:
-            self._open[self.slots[key].worker][key] = None
-        elif before is not FINISHED and stage is FINISHED:
-            self._close(self.slots[key].worker, key)
 
     def drop(self, key: Key) -> None:
         """The key is not planned any more."""
-        slot = self.slots.pop(key, None)
-        if slot is not None:
+        if self.slots.pop(key, None) is not None:
             del self.stages[key]
-            self._close(slot.worker, key)
 
     def clear(self) -> None:
         """Nothing is planned."""
         self.slots.clear()
         self.stages.clear()
-        self._open.clear()
 
     def contradictions(self) -> Iterable[str]:
-        """What in the books does not agree with the rest of them; in the order of the keys."""
+        """What in the books does not agree with the rest of them."""
         if self.slots.keys() != self.stages.keys():
             yield "slots and stages speak of different keys"
-        entries = [(worker, key) for worker, keys in self._open.items() for key in keys]
-        for worker, key in entries:
-            slot = self.slots.get(key)
-            if slot is None or slot.worker != worker:
-                yield f"{key!r} is open on {worker!r}, planned for {slot and slot.worker!r}"
-        finished = sum(stage is FINISHED for stage in self.stages.values())
-        if len(entries) + finished != len(self.slots):
-            yield f"{len(entries)} open + {finished} finished != {len(self.slots)} planned"
-
-    def _close(self, worker: str, key: Key) -> None:
-        keys = self._open.get(worker)
-        if keys is not None:
-            keys.pop(key, None)
-            if not keys:
-                del self._open[worker]

@@ -121,7 +121,7 @@ class World:
         """Nothing runs, so that no hold is worth anything."""
         self.carry(self.follower.unheld())
         assert len(self.follower.held) == 0
-        assert not self.follower.is_holding
+        assert not self.follower.to_hold
 
     # --- what the host does --------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ class LiveTasks:
         if state not in NOT_STARTED:
             return None
         carrier.release(task)
-        if not is_plannable(task, self._offered(slot)):
+        if not is_plannable(task, self._offered(task, slot)):
             return None
         self._rank(task, slot)
         carrier.place(task, slot.worker)
@@ -94,7 +94,7 @@ class LiveTasks:
             return False
         self._rank(task, move.slot)
         self.carrier.release(task)
-        if not is_plannable(task, self._offered(move.slot)):
+        if not is_plannable(task, self._offered(task, move.slot)):
             return False
         self.carrier.place(task, move.slot.worker)
         return request_move(self._scheduler, task, there)
@@ -142,8 +142,10 @@ class LiveTasks:
         if again:
             self._scheduler.transitions(again, stimulus_id=f"orchestrator-place-{time()}")
 
-    def _offered(self, slot: Slot) -> Mapping[str, float]:
-        """Resources of the slot's worker, as far as a plan may deal with them."""
+    def _offered(self, task: TaskState, slot: Slot) -> Mapping[str, float]:
+        """Resources of the slot's worker, as far as the task asks and a plan may deal with them."""
+        if not task.resource_restrictions:
+            return NOTHING
         worker = self._roster.running(slot.worker)
         if worker is None or self.carrier is None or not self.carrier.keeps_resources:
             return NOTHING

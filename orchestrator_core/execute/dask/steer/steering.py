@@ -57,6 +57,7 @@ class Steering:
         self._counters, self._withdrawn = counters, withdrawn
         self.follower = Follower()
         self._slots, self._stages = self.follower.slots, self.follower.stages
+        self._to_hold = self.follower.to_hold
         self.tasks = LiveTasks(scheduler, roster, epoch)
         self.awaiting = Awaiting(self._go_on)
         self._alarm = Alarm(self._let_go)
@@ -149,14 +150,13 @@ class Steering:
 
     def transition(self, key: Key, finish: str) -> None:
         """The scheduler moved a task; called in the transition, some times for each task."""
-        holding = self.follower.is_holding
-        if key not in self._slots and not holding:
+        if key not in self._slots and not self._to_hold:
             return
         due: tuple[Directive, ...] = ()
         if finish == "processing":
             if self._stages.get(key) is PLACED:
                 self._counters.placed += 1
-            if holding:
+            if self._to_hold:
                 due = self.follower.sent(key)
         elif finish == "memory":
             if self.mode == "restrict":
