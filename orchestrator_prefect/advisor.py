@@ -78,6 +78,7 @@ class AdvisorOnCall:
             log.debug("the advisor could not warm up; its first answer is slow", exc_info=True)
 
     def _close(self) -> None:
-        self._preparing.join()
+        # Whatever it still loads is for a later question, and may take minutes.
+        self._done.wait()
         if self._made is not None:
             self._made.close()

@@ -47,6 +47,14 @@ MIN_GAIN = 0.05
 
 FIRST_RUN = "first run: observed, to learn how long its tasks take"
 
+MOST_INTERPRETED = 200
+"""Tasks of a graph that is planned, and the plan judged, before this machine has compiled what does
+so: a second or two, which grow with the square of their number."""
+
+NOT_COMPILED = (
+    f"not planned yet: what plans is being compiled, once on this machine, in {warm.COMPILING}"
+)
+
 
 class Orchestrator(Forecaster):
     """Prices, plans, decides, remembers. Implements `execute.advice.Advisor`."""
@@ -97,7 +105,7 @@ class Orchestrator(Forecaster):
         self.hasty, self.brisk = hasty, brisk
         self._quick: AtOnce | None = None
         self._experience = Experience()
-        self._asked = self._loaded = self._failed = False
+        self._asked = self._loaded = self._failed = self._put_off = False
         self.measured: tuple[Cluster, ...] = ()
         """Clusters with the links that runs before `warm_up` found, the latest last."""
 
@@ -145,8 +153,13 @@ class Orchestrator(Forecaster):
         if self.mode == "off":
             return
         self._memory.remember(build, tasks, self._experience.note)
-        if self.hasty and self._asked and not self._loaded:
+        if not self._asked or self._loaded:
+            return
+        if self.hasty:
             Thread(target=self._load, name="orchestrator-load", daemon=True).start()
+        elif not self._may_be_brisk(tasks):
+            # A machine that lacks it has it by the next run, then.
+            warm.is_missing(warm.SIMULATION)
 
     def close(self) -> None:
         """Write what is still to be written."""
@@ -192,13 +205,20 @@ class Orchestrator(Forecaster):
             return Advice(None, f"left to Dask: {n} tasks; {self.largest} are planned")
         if not is_known(graph, cluster, self._memory.costs(graph.kinds, cluster.workers)):
             return Advice(None, FIRST_RUN)
+        if self._put_off and warm.is_missing(warm.SIMULATION):
+            return Advice(None, NOT_COMPILED)
         by_time = objective == MAKESPAN and not has_deadlines(graph) and self.max_price is None
-        if self.hasty and by_time:
-            return self._at_once(graph, cluster, flow, lessons, begun)
         if by_time and self._may_be_brisk(graph.n_instances):
             advice = self._first(graph, cluster, flow, begun, lessons)
-            if advice.plan is None or advice.plan.predicted * PLANNING_SHARE < LOADING:
+            quick = advice.plan is None or advice.plan.predicted * PLANNING_SHARE < LOADING
+            if quick or warm.is_missing(warm.SIMULATION):
                 return advice
+        if graph.n_instances > MOST_INTERPRETED and warm.is_missing(warm.SIMULATION):
+            # Nor in pieces, which would be asked about next.
+            self._put_off = True
+            return Advice(None, NOT_COMPILED)
+        if self.hasty and by_time:
+            return self._at_once(graph, cluster, flow, lessons, begun)
         from orchestrator_core.orchestrate.decision import advice_on
 
         try:

@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator_core.plan import warm_notes
@@ -50,6 +51,16 @@ PARTS = (*FOR_PLANS, SIMULATION, "repair", "objectives")
 
 RUNS = ("orchestrator_core.plan.warm_parts", "orchestrator_core.execute.simulate.warm_part")
 """Modules that say how each part is loaded, or compiled, as `RUNS`."""
+
+IN_BACKGROUND = f"from {__name__} import in_background; in_background()"
+"""What the process runs that compiles. Not this module with ``-m``: it would be there twice, and
+the simulators would ask the one that knows nothing of compiling."""
+
+POLITE = 10
+"""Niceness of that process."""
+
+AUTOGROUP = Path("/proc/self/autogroup")
+"""On Linux, niceness counts only among the processes of a session; this is the session's own."""
 
 _started: list[subprocess.Popen[bytes]] = []
 
@@ -186,7 +197,7 @@ def start_in_background() -> None:
     with contextlib.suppress(OSError):
         _started.append(
             subprocess.Popen(
-                [sys.executable, "-P", "-m", "orchestrator_core.plan.warm"],
+                [sys.executable, "-P", "-c", IN_BACKGROUND],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -194,6 +205,19 @@ def start_in_background() -> None:
                 start_new_session=True,
             )
         )
+
+
+def in_background() -> None:
+    """What is missing is compiled by this process, while others have more important things to do;
+    nothing if another process does so already."""
+    with contextlib.suppress(AttributeError, OSError):
+        os.nice(POLITE)
+    with contextlib.suppress(OSError):
+        AUTOGROUP.write_text(str(POLITE), encoding="ascii")
+    with warm_notes.alone(wait=False) as free:
+        pass
+    if free:
+        compile_all()
 
 
 @functools.cache
@@ -218,17 +242,3 @@ def _waits() -> bool:
 def _runs() -> dict[str, Callable[[], None]]:
     """By name, since they know everything that is compiled, which must not know them in turn."""
     return {k: v for name in RUNS for k, v in importlib.import_module(name).RUNS.items()}
-
-
-def _main() -> None:
-    """In the background: what is missing, at the lowest priority."""
-    with contextlib.suppress(AttributeError, OSError):
-        os.nice(10)
-    with warm_notes.alone(wait=False) as free:
-        pass
-    if free:
-        compile_all()
-
-
-if __name__ == "__main__":
-    _main()

@@ -60,6 +60,15 @@ def test_a_failed_warm_up_is_no_failure() -> None:
     on_call.close()
 
 
+def test_the_end_of_a_flow_does_not_wait_for_what_is_still_loaded() -> None:
+    compiled, made = threading.Event(), Advisor()
+    on_call = AdvisorOnCall(lambda: made, warm_up=lambda _: bool(compiled.wait(60)), owned=True)
+    on_call.close()
+    assert made.closed
+    assert not compiled.is_set()
+    compiled.set()
+
+
 def test_a_borrowed_advisor_stays_open() -> None:
     made = Advisor()
     on_call = AdvisorOnCall(lambda: made, owned=False)

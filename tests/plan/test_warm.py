@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,47 @@ def test_what_compiles_does_without_nothing(cold: list[str], monkeypatch) -> Non
     monkeypatch.setattr(warm_parts, "RUNS", runs)
     warm.compile_all()
     assert missing == [False] * len(warm.PARTS)
+
+
+AS_IF = """
+import os
+from pathlib import Path
+
+from orchestrator_core.execute.simulate.compiling import at_once
+from orchestrator_core.plan import warm
+from orchestrator_core.plan.engine.compiled import may_compile
+
+
+def simulation():
+    group = warm.AUTOGROUP.read_text().split()[-1] if warm.AUTOGROUP.exists() else ""
+    Path(os.environ["TOLD"]).write_text(f"{at_once(may_compile)} {os.nice(0)} {group}")
+
+
+warm.PARTS = (warm.SIMULATION,)
+warm._runs = lambda: {warm.SIMULATION: simulation}
+"""
+"""`sitecustomize` of a process in which the simulation tells whether it may be compiled, and how
+polite the process is."""
+
+
+def test_the_process_in_the_background_compiles_what_simulates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It interpreted that, and noted it as compiled: the next run then compiled it while its tasks
+    waited, for half a minute."""
+    (tmp_path / "sitecustomize.py").write_text(AS_IF)
+    monkeypatch.delenv(warm.WAIT, raising=False)
+    monkeypatch.setenv("TOLD", str(tmp_path / "told"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "code"))
+    monkeypatch.setattr(warm_notes, "alone", lambda **_: contextlib.nullcontext(True))
+    monkeypatch.setattr(warm, "_started", [])
+    monkeypatch.syspath_prepend(tmp_path)
+    warm.start_in_background()
+    (process,) = warm._started
+    assert process.wait(120) == 0
+    may, nice, *group = (tmp_path / "told").read_text().split()
+    assert (may, int(nice)) == ("True", os.nice(0) + warm.POLITE)
+    assert group == [str(warm.POLITE)] * warm.AUTOGROUP.exists()
 
 
 def test_what_is_missing_is_compiled_aside_and_not_waited_for(cold: list[str], monkeypatch) -> None:
