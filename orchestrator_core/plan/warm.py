@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 WAIT = "ORCHESTRATOR_COMPILE"
 """Environment variable; ``wait`` lets plans wait for what has to be compiled first."""
 
-COMPILING = "about two minutes"
-"""How long what plans need takes."""
+COMPILING = "two to three minutes"
+"""How long that takes a machine of two cores."""
 
 NOT_YET = "was not tried: its code is being compiled, once on this machine"
 """What is said of a planner whose part is not there."""
@@ -96,9 +96,9 @@ def warm_up_aside() -> None:
         load()
 
 
-def compile_once(say: Callable[[str], None]) -> None:
-    """For a command's own process, before it plans: what plans need and this machine lacks is
-    compiled, and `say` is told so, before and after each part. The rest is compiled in the
+def compile_once(say: Callable[[str], None], names: Sequence[str] = FOR_PLANS) -> None:
+    """For a command's own process, before it plans: of these parts, those that this machine lacks
+    are compiled, and `say` is told so, before and after each. The rest is compiled in the
     background."""
     from orchestrator_core.plan.crew import pool
     from orchestrator_core.plan.engine.blas import leave_blas_out
@@ -106,12 +106,13 @@ def compile_once(say: Callable[[str], None]) -> None:
     leave_blas_out()
     if _waits() or is_warm():
         return
-    missing = [name for name in FOR_PLANS if not warm_notes.is_there(name)]
+    missing = [name for name in names if not warm_notes.is_there(name)]
     if missing:
         say(f"compiling the planner, once on this machine: {COMPILING}")
         _compile(missing, say)
         pool.start()
-    start_in_background()
+    if not is_warm():
+        start_in_background()
 
 
 def compile_all() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from orchestrator_core.cli.health import (
     variables,
 )
 from orchestrator_core.cli.health.check import Check, Verdict
+from orchestrator_core.plan import warm, warm_notes
+from orchestrator_core.plan.engine.locked import locked
 from orchestrator_core.plan.result import PlanResult
 from tests.cli.conftest import Invoke
 
@@ -193,6 +196,29 @@ def test_a_place_for_compiled_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     check = solver.check_compiled_cache()
     assert check.verdict is Verdict.WARNING
     assert "NUMBA_CACHE_DIR" in check.mend
+
+
+@pytest.mark.parametrize(
+    ("there", "compiling", "said"),
+    [
+        (warm.PARTS, False, "all of it"),
+        (warm.PARTS[:4], False, "4 of 10 parts; the rest is compiled by what plans first"),
+        (warm.PARTS[:9], True, "9 of 10 parts; the rest is in the making"),
+    ],
+)
+def test_how_much_is_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    there: tuple[str, ...],
+    compiling: bool,
+    said: str,
+) -> None:
+    monkeypatch.setattr(warm_notes, "folder", lambda: tmp_path)
+    monkeypatch.setattr(warm_notes, "_there", set(there))
+    with locked(tmp_path / "lock", wait=True) if compiling else nullcontext():
+        check = solver.check_compiled_cache()
+    assert check.verdict is Verdict.GOOD
+    assert said in check.found
 
 
 def test_jax_without_devices_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,6 +188,14 @@ def test_a_command_waits_for_what_plans_need_and_is_told_of_each_part(
     ]
 
 
+def test_what_measures_has_all_compiled_before_it_begins(cold: list[str], monkeypatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pool, "start", lambda: None)
+    warm.compile_once(said.append, warm.PARTS)
+    assert cold == [*warm.PARTS]
+    assert said[-1] == "objectives is compiled: 10 of 10"
+
+
 def test_a_command_says_nothing_where_plans_are_warm(cold: list[str], monkeypatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(warm_notes, "_there", set(warm.FOR_PLANS))

@@ -36,7 +36,7 @@ def check_solver() -> Check:
 
 
 def check_compiled_cache() -> Check:
-    """May numba keep compiled code, or is it compiled anew in every process?"""
+    """May numba keep compiled code, or is it compiled anew in every process? Is all of it there?"""
     from platformdirs import user_cache_path
 
     from orchestrator_core.plan import budget
@@ -47,12 +47,26 @@ def check_compiled_cache() -> Check:
     places = [Path(given)] if given else [ours, beside, user_cache_path("numba")]
     for place in places:
         if _may_write(place):
-            return good("compiled code", f"is kept in {place}")
+            return good("compiled code", f"is kept in {place}: {_how_much()}")
     return warning(
         "compiled code",
         f"cannot be kept: none of {', '.join(map(str, places))} can be written",
         "set NUMBA_CACHE_DIR to a folder that can be written; planning starts seconds sooner",
     )
+
+
+def _how_much() -> str:
+    """Of the parts that plan, how many this machine has, and what becomes of the rest."""
+    from orchestrator_core.plan import warm, warm_notes
+
+    missing = len(warm.cold_parts())
+    if not missing:
+        return "all of it"
+    with warm_notes.alone(wait=False) as free:
+        rest = (
+            f"is compiled by what plans first, in {warm.COMPILING}" if free else "is in the making"
+        )
+    return f"{len(warm.PARTS) - missing} of {len(warm.PARTS)} parts; the rest {rest}"
 
 
 def _may_write(folder: Path) -> bool:
