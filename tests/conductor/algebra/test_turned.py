@@ -57,6 +57,31 @@ def test_values(name: str) -> None:
     assert error(made, x, y, numbers=(inner, batch)) < 1e-6
 
 
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (((2,), (1,)), ((0, 1), (0, 2))),
+        (((3,), (1,)), ((0, 1), (0, 2))),
+        (((2,), (3,)), ((1, 0), (2, 0))),
+        (((0, 2), (0, 1)), ((1,), (2,))),
+    ],
+)
+def test_halves_are_summed_in_32_bits_however_they_lie(kind: str, numbers: Any) -> None:
+    """XLA's library for CPUs knows no sums in 32 bits of some of them (0.10.2)."""
+    is_inner_early = numbers[0][1][-1] == 1
+    x = array(2, 4, 128, 128)
+    shape = [2, 128, 4, 64] if is_inner_early else [2, 64, 4, 128]
+    y = array(*shape, seed=1).astype(kind)
+
+    def function(x: Any, y: Any) -> Any:
+        return product(jnp.exp(x).astype(kind), y, numbers, preferred_element_type=jnp.float32)
+
+    made = jax.jit(function)(x, y)
+    assert made.dtype == jnp.float32
+    assert error(made, jnp.exp(x).astype(kind), y, numbers=numbers) < 1e-6
+
+
 def mlp(x: Any, y: Any, w: Any, u: Any) -> Any:
     return ((jnp.tanh(x @ w) @ u - y) ** 2).mean()
 
