@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from orchestrator_core.conductor.cost import this_device
@@ -33,7 +34,7 @@ def product(left: Any, right: Any, numbers: Numbers, **how: Any) -> Any:
 def _is_widening(left: Any, kind: Any) -> bool:
     """Are products of floats summed in more bits than their factors have?"""
     is_float = jnp.issubdtype(left.dtype, jnp.floating)
-    return is_float and kind is not None and jnp.finfo(kind).bits > jnp.finfo(left.dtype).bits
+    return is_float and kind is not None and np.dtype(kind).itemsize > left.dtype.itemsize
 
 
 def _in_rows(left: Any, numbers: Numbers) -> tuple[Any, Numbers]:
