@@ -10,6 +10,10 @@ import numpy as np
 KEPT_BYTES = 32 * 2**20
 """The C library gives larger pieces of memory back to the system when they are free."""
 
+LAST_CACHE = 32 * 2**20
+"""Bytes of a server's last cache, at least. What stays in it moves faster than `Device.byte_rate`
+knows."""
+
 SHARED = 2**14
 """Elements of a kernel that XLA shares out to all cores."""
 
@@ -63,6 +67,10 @@ class Device:
     def byte_rate(self, touched: float) -> float:
         """Bytes a second of a kernel that touches so many in all."""
         return self.cache_bandwidth if touched <= self.cache_bytes else self.bandwidth
+
+    def may_stay_in_cache(self, nbytes: float) -> bool:
+        """Has a CPU's last cache room for so many?"""
+        return self.platform == "cpu" and nbytes <= LAST_CACHE
 
     def fresh_s(self, nbytes: float) -> float:
         """Seconds until so many bytes are there to be used. Few are kept from the last run."""

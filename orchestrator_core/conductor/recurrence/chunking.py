@@ -17,6 +17,10 @@ from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 WORTH = 0.03
 """The least part of the time of both loops that must be saved."""
 
+OTHERS = 4
+"""How many times as much as what is kept goes through the cache until it is read. Measured, EPYC,
+2026: keeping 3 and 7 MB was faster than computing them again, 27 and 34 MB slower."""
+
 
 def chunked_pairs(graph: Graph, device: Device, goal: Goal) -> tuple[Graph, list[Site]]:
     """All pairs of a graph for which that is right."""
@@ -51,6 +55,8 @@ def _tried(graph: Graph, pair: Pair, device: Device, goal: Goal) -> tuple[Graph,
 def _seconds_now(pair: Pair, device: Device) -> float:
     """To keep the values and read them again."""
     whole = pair.forward.length * pair.kept_bytes
+    if device.may_stay_in_cache(OTHERS * whole):
+        return 2 * whole / device.cache_bandwidth
     return 2 * traffic(whole, whole, device)
 
 

@@ -20,9 +20,6 @@ WORTH_IN_CACHE = 0.6
 do not know. Measured, EPYC, 2026: attention of 2 x 4 x 512 x 512, whose tiles were to take 0.68 to
 0.82 of the time, took 0.8 to 1.8 of it."""
 
-LAST_CACHE = 32 * 2**20
-"""Bytes of a server's last cache, at least."""
-
 
 def price_with(graph: Graph, form: Form) -> Price:
     """Of a graph that has the passes of a form, which know their seconds better than the graph."""
@@ -55,5 +52,4 @@ def refusal_of(was: Price, now: Price, goal: Goal) -> str:
 
 
 def _worth(was: Price) -> float:
-    in_cache = this_device().platform == "cpu" and was.temp_bytes <= LAST_CACHE
-    return WORTH_IN_CACHE if in_cache else WORTH
+    return WORTH_IN_CACHE if this_device().may_stay_in_cache(was.temp_bytes) else WORTH

@@ -11,6 +11,8 @@ import pytest
 from jax import lax
 
 from orchestrator_core.conductor import Goal
+from orchestrator_core.conductor.cost import on_device
+from orchestrator_core.conductor.cost.known_devices import known_device
 from tests.conductor.recurrence.judged import normal, rewritten, run, with_gradients
 
 
@@ -60,3 +62,13 @@ def test_memory_is_that_of_chunks() -> None:
 def test_a_short_loop_keeps_what_it_kept() -> None:
     _, sites, _ = rewritten(with_gradients(scan, 5), given(16), Goal())
     assert not any("recomputed" in site.chosen for site in sites)
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(512, True), (8192, False)])
+def test_what_stays_in_a_cache_is_not_computed_again(length: int, is_kept: bool) -> None:
+    """Of 7 MB and of 107; seen by shapes alone."""
+    shapes = (length, 64), (length, 64), (64, 16), (length, 16), (length, 16)
+    arrays = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    with on_device(known_device("cpu", "cpu")):
+        _, sites, _ = rewritten(with_gradients(scan, 5), arrays, Goal())
+    assert any("recomputed" in site.chosen for site in sites) is not is_kept
