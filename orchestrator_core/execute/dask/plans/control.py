@@ -58,6 +58,7 @@ class Control:
         self._fault = fault
         self._loop = asyncio.get_running_loop()
         self._steered: dict[Followed, Steered] = {}
+        self._awaited: set[Followed] = set()
         self._of_key: dict[Key, Steered] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
         self._timer: asyncio.TimerHandle | None = None
@@ -95,12 +96,14 @@ class Control:
 
         Somebody keeps all of its outputs.
         """
+        self._awaited.add(run)
         made = self._thread.submit(lambda: (plan := make(), plan.course(run.snapshot.names)))
         made.add_done_callback(lambda done: self._tell(self._handed, run, done))
 
     def _handed(self, run: Followed, made: Future[tuple[LivePlan, Course]]) -> None:
-        if made.cancelled() or not run.open:
-            return
+        if made.cancelled() or run not in self._awaited:
+            return  # The run is over; not all of its tasks need have come.
+        self._awaited.discard(run)
         try:
             plan, course = made.result()
             self.begin(run, course, plan.predicted, plan.prefetch)
@@ -115,6 +118,7 @@ class Control:
 
     def end(self, run: Followed) -> None:
         """The run is over."""
+        self._awaited.discard(run)
         steered = self._steered.pop(run, None)
         if steered is not None:
             for key in run.snapshot.keys:
@@ -124,6 +128,7 @@ class Control:
     def stop(self) -> None:
         """Watch nothing any more."""
         self._steered.clear()
+        self._awaited.clear()
         self._of_key.clear()
         if self._timer is not None:
             self._timer.cancel()

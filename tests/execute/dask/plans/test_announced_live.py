@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any
 
 import numpy as np
@@ -224,7 +225,29 @@ async def test_a_plan_that_cannot_be_read_costs_only_the_mending(
     await stop(s, plugin)
 
 
-@pytest.mark.parametrize("how", ["end", "restart", "stop", "later"])
+@pytest.mark.parametrize("how", ["end", "restart"])
+@cluster_test(**NO_MEMORY)
+async def test_a_run_that_is_over_before_its_plan_is_read_is_not_watched(
+    c: Client, s: Scheduler, a: Worker, b: Worker, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plans are read one after the other: that of the second run, after that of the first."""
+    session, plugin = await begun(s)
+    over, read = threading.Event(), announcing.read_plan
+    monkeypatch.setattr(announcing, "read_plan", lambda *of: (over.wait(80), read(*of))[1])
+    plan = planned(await client.fetch_cluster(c), 1, str(a.name), seconds=60.0)
+    await client.begin(c, "first", [("a", "t0", "t")], {"a": Slot(str(a.name), 0)}, None, plan)
+    if how == "end":
+        await client.end(c, "first")
+    else:
+        session.restart()
+    await client.begin(c, "second", [("b", "t0", "t")], {"b": Slot(str(a.name), 0)}, None, plan)
+    over.set()
+    await until(lambda: len(session.control) > 0)
+    assert [run.snapshot.flow for run in session.control.steered] == ["second"]
+    await stop(s, plugin)
+
+
+@pytest.mark.parametrize("how", ["end", "restart", "stop"])
 @cluster_test(**NO_MEMORY)
 async def test_nothing_is_watched_when_the_run_is_over(
     c: Client, s: Scheduler, a: Worker, b: Worker, how: str
@@ -233,9 +256,8 @@ async def test_nothing_is_watched_when_the_run_is_over(
     plan = planned(await client.fetch_cluster(c), 2, str(a.name), seconds=60.0)
     a.status = b.status = Status.paused
     await announce(c, plan)
-    if how != "later":
-        await until(lambda: len(session.control) == 1)
-    if how in ("end", "later"):
+    await until(lambda: len(session.control) == 1)
+    if how == "end":
         await client.end(c, "run")
     elif how == "restart":
         session.restart()
