@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator_core.conductor.cost import price
+from orchestrator_core.conductor.cost import Device, price
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -17,14 +17,24 @@ GAIN = 0.97
 """What is new must take less than this part of the time, by prediction."""
 
 
-def prices(old: Sequence[Node], new: Graph, outputs: Sequence[Value]) -> tuple[Price, Price]:
+def prices(
+    old: Sequence[Node], new: Graph, outputs: Sequence[Value], device: Device | None = None
+) -> tuple[Price, Price]:
     """Of the nodes as they are, and of what would stand for them."""
     before = Graph(new.inputs, tuple(outputs), tuple(old), {})
-    return price(before), price(new)
+    return price(before, device), price(new, device)
 
 
-def site(node: Node, found: str, chosen: str, both: tuple[Price, Price], goal: Goal) -> Site:
-    """What was found at a node and in which form it runs: the new one if that gains."""
+def site(
+    node: Node,
+    found: str,
+    chosen: str,
+    both: tuple[Price, Price],
+    goal: Goal,
+    worth: float = GAIN,
+) -> Site:
+    """What was found at a node and in which form it runs: the new one if it takes less than `worth`
+    of the time."""
     before, after = both
     pinned = goal.decided(NAME, node.source, found)
     if pinned is not None:
@@ -32,7 +42,7 @@ def site(node: Node, found: str, chosen: str, both: tuple[Price, Price], goal: G
     if goal.objective == "memory":
         gains = after.temp_bytes < GAIN * before.temp_bytes
     else:
-        gains = after.seconds < GAIN * before.seconds
+        gains = after.seconds < worth * before.seconds
     if gains or goal.always:
         reason = f"{before.seconds / max(after.seconds, 1e-12):.2f} times as fast, by prediction"
         return Site(NAME, node.source, found, chosen, reason, before, after)

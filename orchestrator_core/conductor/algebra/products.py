@@ -2,7 +2,7 @@
 
     x @ a, x @ b, x @ c     becomes     x @ [a b c], cut in three
 
-The sums are the same, in the same order. Putting the others side by side costs their bytes.
+The sums are the same, in the same order.
 """
 
 from __future__ import annotations
@@ -14,37 +14,13 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from orchestrator_core.conductor.algebra.judged import prices, site
-from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
-from orchestrator_core.conductor.ir.written import in_place_of, written
-from orchestrator_core.conductor.site import Site
+from orchestrator_core.conductor.ir.written import written
 
 
-def merged(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    """The graph with products merged where that is faster."""
-    sites = []
-    for side, outputs in list(_groups(graph)):
-        # What was merged before has changed what these read, and what needs what.
-        now = [graph.producer[each] for each in outputs]
-        group = _independent(graph, now, side)
-        if len(group) < 2:
-            continue
-        outputs = [node.output for node in group]
-        read = [each for node in group for each in node.inputs if isinstance(each, Value)]
-        inputs = list(dict.fromkeys(read))
-        new = written(_Merged(group, side, inputs), inputs, group[0].source)
-        found = f"{len(group)} products of one array"
-        decided = site(group[0], found, "one product", prices(group, new, outputs), goal)
-        sites.append(decided)
-        if decided.is_changed:
-            graph = in_place_of(graph, group, new, outputs)
-    return graph, sites
-
-
-def _groups(graph: Graph) -> Iterator[tuple[int, list[Value]]]:
+def groups(graph: Graph) -> Iterator[tuple[int, list[Value]]]:
     """Products that may be merged, as none of them needs another's result; and the side on which
     all of them have the same array."""
     alike: defaultdict[tuple[int, Hashable], list[Node]] = defaultdict(list)
@@ -55,7 +31,7 @@ def _groups(graph: Graph) -> Iterator[tuple[int, list[Value]]]:
                 alike[side, key].append(node)
     taken: set[Node] = set()
     for (side, _), nodes in alike.items():
-        group = _independent(graph, [n for n in nodes if n not in taken], side)
+        group = independent(graph, [n for n in nodes if n not in taken], side)
         if len(group) > 1:
             taken.update(group)
             yield side, [node.output for node in group]
@@ -71,7 +47,7 @@ def _key(node: Node, side: int) -> Hashable | None:
     return (same, tuple(summed[side]), types, str(node.params["precision"]))
 
 
-def _independent(graph: Graph, nodes: Sequence[Node], side: int) -> list[Node]:
+def independent(graph: Graph, nodes: Sequence[Node], side: int) -> list[Node]:
     """Those whose other arrays are there before any of them is computed."""
     if len(nodes) < 2:
         return []
@@ -90,6 +66,13 @@ def _before(graph: Graph, atom: Any) -> set[Node]:
     return found
 
 
+def as_one(group: Sequence[Node], side: int) -> Graph:
+    """What stands for products that have the same array on one side."""
+    read = [each for node in group for each in node.inputs if isinstance(each, Value)]
+    inputs = list(dict.fromkeys(read))
+    return written(_Merged(group, side, inputs), inputs, group[0].source)
+
+
 class _Merged:
     """What stands for several products that have the same array on one side."""
 
@@ -99,11 +82,17 @@ class _Merged:
     def __call__(self, *arrays: Any) -> list[Any]:
         known: dict[Any, Any] = dict(zip(self._inputs, arrays, strict=True))
         first, side = self._group[0], self._side
-        others = [_flat(node, 1 - side, known[node.inputs[1 - side]]) for node in self._group]
+        is_inner_first = _is_inner_first(first, 1 - side)
+        others = [
+            _flat(node, 1 - side, known[node.inputs[1 - side]], is_inner_first)
+            for node in self._group
+        ]
+        rank = others[0].ndim
+        free = rank - 1 if is_inner_first else 0
         summed = [tuple(first.params["dimension_numbers"][0][side])]
-        summed.insert(1 - side, tuple(range(1, others[0].ndim)))
+        summed.insert(1 - side, tuple(axis for axis in range(rank) if axis != free))
         both = [known[first.inputs[side]]]
-        both.insert(1 - side, jnp.concatenate(others))
+        both.insert(1 - side, jnp.concatenate(others, axis=free))
         how: Any = (tuple(summed), ((), ()))
         whole = lax.dot_general(
             both[0],
@@ -112,7 +101,7 @@ class _Merged:
             precision=first.params["precision"],
             preferred_element_type=first.output.dtype,
         )
-        return list(self._cut(whole, [each.shape[0] for each in others]))
+        return list(self._cut(whole, [each.shape[free] for each in others]))
 
     def _cut(self, whole: Any, widths: Iterable[int]) -> Iterator[Any]:
         """The products; what was put side by side is on the other side of the whole."""
@@ -123,9 +112,18 @@ class _Merged:
             start += width
 
 
-def _flat(node: Node, side: int, array: Any) -> Any:
-    """The array with all that is not summed as its first axis, and then what is."""
+def _is_inner_first(node: Node, side: int) -> bool:
+    """Do the summed axes of an operand lie before the others? So they are to lie in the whole: a
+    library would have to turn it in each call."""
+    summed = node.params["dimension_numbers"][0][side]
+    return max(summed, default=0) < len(node.inputs[side].shape) - len(summed)
+
+
+def _flat(node: Node, side: int, array: Any, is_inner_first: bool) -> Any:
+    """The array with all that is not summed as one axis: its last, or its first."""
     summed = node.params["dimension_numbers"][0][side]
     free = [axis for axis in range(array.ndim) if axis not in summed]
-    turned = array.transpose((*free, *summed))
+    turned = array.transpose((*summed, *free) if is_inner_first else (*free, *summed))
+    if is_inner_first:
+        return turned.reshape((*turned.shape[: len(summed)], -1))
     return turned.reshape((-1, *turned.shape[len(free) :]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchestrator_core.conductor.algebra.convolutions import folded_into
 from orchestrator_core.conductor.algebra.first_axes import summed_by_products
 from orchestrator_core.conductor.algebra.judged import NAME
-from orchestrator_core.conductor.algebra.products import merged
+from orchestrator_core.conductor.algebra.merging import merged
 from orchestrator_core.conductor.algebra.shorter import shorter
 from orchestrator_core.conductor.algebra.turned import turned
 from orchestrator_core.conductor.goal import Goal
@@ -17,34 +17,40 @@ from orchestrator_core.conductor.site import Site
 def algebra(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph and all bodies of its loops, shorter; products merged and scales folded where that
     gains."""
-    return in_bodies(_in_one, graph, goal)
+    graph, sites = in_bodies(_shortened, graph, goal)
+    for improve in (merged, _folded):
+        graph, more = improve(graph, goal)
+        sites += more
+    return graph, list(dict.fromkeys(sites))  # layers that are alike once
 
 
 def algebra_again(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """After all others: what they have made shorter and merged, and products and sums as the device
     likes them, which would have hidden them from the others."""
-    return in_bodies(_again_in_one, graph, goal)
+    graph, _ = in_bodies(_shortened, graph, goal)
+    graph, sites = merged(graph, goal)
+    graph, more = in_bodies(_as_the_device_likes, graph, goal)
+    return graph, list(dict.fromkeys(site for site in sites + more if site.is_changed))
 
 
-def _again_in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    graph, _ = shorter(graph)
-    sites = []
-    for improve in (merged, turned, summed_by_products):
-        graph, more = improve(graph, goal)
-        sites += [site for site in more if site.is_changed]
-    return graph, list(dict.fromkeys(sites))
-
-
-def _in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     before = len(graph.nodes)
     graph, found = shorter(graph)
+    if not found:
+        return graph, []
+    what = ", ".join(f"{count} {kind}" for kind, count in found.items())
+    source = next((node.source for node in graph.nodes if node.source), "")
+    chosen = f"{len(graph.nodes)} operations instead of {before}"
+    return graph, [Site(NAME, source, what, chosen, "the same numbers in every bit")]
+
+
+def _folded(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    return in_bodies(folded_into, graph, goal)
+
+
+def _as_the_device_likes(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     sites = []
-    if found:
-        what = ", ".join(f"{count} {kind}" for kind, count in found.items())
-        source = next((node.source for node in graph.nodes if node.source), "")
-        chosen = f"{len(graph.nodes)} operations instead of {before}"
-        sites.append(Site(NAME, source, what, chosen, "the same numbers in every bit"))
-    for merge in (merged, folded_into):
-        graph, more = merge(graph, goal)
+    for improve in (turned, summed_by_products):
+        graph, more = improve(graph, goal)
         sites += more
-    return graph, list(dict.fromkeys(sites))  # layers that are alike once
+    return graph, sites

@@ -6,18 +6,19 @@ same sums come from ``(g^T x)^T``. Only their order may change.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from orchestrator_core.conductor.algebra.judged import site
 from orchestrator_core.conductor.cost import Device, this_device
-from orchestrator_core.conductor.cost.lying import Numbers, free_axes, is_better_turned
-from orchestrator_core.conductor.cost.operand_copies import swapped
-from orchestrator_core.conductor.cost.roofline import seconds_of_product, turning_s
+from orchestrator_core.conductor.cost.lying import Lying, Numbers, free_axes, is_better_turned
+from orchestrator_core.conductor.cost.operand_copies import swapped, with_copies
+from orchestrator_core.conductor.cost.roofline import TURNING, seconds_of_product, turning_s
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.ir.written import in_place_of, written
 from orchestrator_core.conductor.oriented import product
 from orchestrator_core.conductor.site import Price, Site
@@ -26,6 +27,10 @@ FOUND = "a matrix product whose larger operand lies the other way round"
 SMALL = 2**14
 """Elements: what is smaller is turned in no time."""
 
+WORTH = 0.8
+"""It must take less than this part of the time, by prediction: among other kernels XLA may make an
+operand turned at once, and what is gained is less than for the product alone (by 0.1 to 0.2)."""
+
 
 def turned(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph with such products turned where that is faster."""
@@ -33,7 +38,9 @@ def turned(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     device = this_device()
     if device.platform != "cpu" or goal.objective == "memory":
         return graph, sites
-    for output in [each.output for each in graph.nodes if each.name == "dot_general"]:
+    products = [each for each in graph.nodes if each.name == "dot_general"]
+    copies = Counter(copy for each in products for copy in _copies(each))
+    for output in [each.output for each in products]:
         # What was turned before has changed what it reads.
         node = graph.producer[output]
         seen = _seen(graph, node)
@@ -41,8 +48,8 @@ def turned(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
             continue
         if not is_better_turned(seen.left, seen.right, seen.numbers):
             continue
-        both = _prices(node, seen, device)
-        decided = site(node, FOUND, "its operands and its result turned", both, goal)
+        both = _prices(node, seen, device, copies)
+        decided = site(node, FOUND, "its operands and its result turned", both, goal, WORTH)
         sites.append(decided)
         if decided.is_changed:
             graph = _with(graph, node, seen)
@@ -104,13 +111,30 @@ def _view(graph: Graph, node: Node) -> Node | None:
     return readers[0] if readers[0].params["permutation"] == swapped(node) else None
 
 
-def _prices(node: Node, seen: _Seen, device: Device) -> tuple[Price, Price]:
-    """Of the product as it is, which turns its left operand, and of what turns the others."""
+def _prices(node: Node, seen: _Seen, device: Device, copies: Copies) -> tuple[Price, Price]:
+    """Of the product as it is, which turns its left operand or has it copied, and of what turns the
+    others."""
     plain = device.kernel_s + seconds_of_product(node, device)
-    again, nbytes = seen.right.size + node.output.size, seen.right.nbytes + node.output.nbytes
-    moved = 3 * device.start_s(again) + 2 * nbytes / device.bandwidth
-    turning = turning_s(seen.left.size, device)
+    left = Lying.of(seen.left.shape, seen.numbers, 0)
+    right = Lying.of(seen.right.shape, seen.numbers, 1)
+    turning = turning_s(left, device)
+    copied = [copy for copy in _copies(node) if copy[0] is seen.left]
+    if copied:
+        # Of what another product reads in the same way there is one copy for both.
+        turning = 0.0 if copies[copied[0]] > 1 else TURNING * seen.left.size
+    again = node.output.size + (seen.right.size if right.is_inner_first else 0)
+    moved = 3 * device.start_s(again) + TURNING * again
     return Price(plain + turning, 0), Price(plain + moved, seen.right.nbytes)
+
+
+Copies: TypeAlias = Counter[tuple[Atom, tuple[int, ...]]]
+"""How many products read a value turned in this way, of those for which XLA makes a copy."""
+
+
+def _copies(node: Node) -> list[tuple[Atom, tuple[int, ...]]]:
+    """The copies that XLA makes of a product's operands."""
+    made = with_copies(node, lambda _: None)[:-1]
+    return [(copy.inputs[0], copy.params["permutation"]) for copy in made]
 
 
 def _with(graph: Graph, node: Node, seen: _Seen) -> Graph:

@@ -112,12 +112,14 @@ def _part(node: Node, position: int) -> Node:
 
 def swapped(node: Node) -> tuple[int, ...] | None:
     """The permutation of a product's axes by which its factors change places; None if XLA does not
-    do that."""
+    do that: it does with one free axis on each side."""
     (inner, _), (outer, _) = node.params["dimension_numbers"]
     if any(node.inputs[0].shape[axis] == 1 for axis in outer):
         return None
     many, rank = len(outer), len(node.output.shape)
     rows = len(node.inputs[0].shape) - len(inner)
+    if (rows, rank) != (many + 1, many + 2):
+        return None
     return (*range(many), *range(rows, rank), *range(many, rows))
 
 

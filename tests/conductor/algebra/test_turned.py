@@ -149,6 +149,53 @@ def test_what_is_hoisted_out_of_a_loop_is_merged_afterwards() -> None:
     assert any(site.found == "2 products of one array" and site.is_changed for site in sites)
 
 
+SUMMED: Any = (((0,), (0,)), ((), ()))
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_worth_it"), [((1024, 1280), True), ((1024, 1250), False), ((1024, 160), False)]
+)
+def test_it_is_worth_it_for_long_rows_that_meet_in_the_cache(
+    rows: tuple[int, int], is_worth_it: bool
+) -> None:
+    """Measured beside 64 columns: 0.6, 1.0 and 1.0 of the time."""
+    args = array(*rows), array(rows[0], 64, seed=1)
+    with on_device(known_device("cpu", "cpu")):
+        _, sites = rewritten(lambda x, y: lax.dot_general(x, y, SUMMED), args, Goal())
+    assert [site.is_changed for site in sites] == [is_worth_it]
+
+
+def test_of_what_two_products_read_turned_there_is_one_copy() -> None:
+    """Of tasks sent to experts: XLA turns ``sent`` once, for both."""
+
+    def function(sent: Any, x: Any, g: Any) -> Any:
+        to_experts = jnp.einsum("tec,td->ecd", sent, x)
+        back = lax.dot_general(g, sent, (((0, 1), (1, 2)), ((), ())))
+        return to_experts, back
+
+    args = array(256, 8, 160), array(256, 32, seed=1), array(8, 160, 32, seed=2)
+    with on_device(known_device("cpu", "cpu")):
+        _, both = rewritten(function, args, Goal())
+        _, alone = rewritten(lambda sent, x, g: function(sent, x, g)[0], args, Goal())
+    assert not any(site.is_changed for site in both)
+    assert [site.is_changed for site in alone] == [True]
+
+
+@pytest.mark.parametrize("free", [(), (4,)])
+def test_factors_change_places_if_each_has_one_free_axis(free: tuple[int, ...]) -> None:
+    """As XLA does where a product is only read turned: which of them lies the wrong way round is
+    asked of what it makes."""
+    args = array(512, 16), array(512, *free, 128, seed=1)
+
+    def function(x: Any, y: Any) -> Any:
+        return jnp.moveaxis(lax.dot_general(x, y, SUMMED), 0, -1)
+
+    _, sites = rewritten(function, args)
+    compiled = jax.jit(function).lower(*args).compile().as_text() or ""
+    is_large_left = "f32[128,16]" in compiled
+    assert (len(sites) == 1) == is_large_left == (not free)
+
+
 def test_a_product_of_a_product_where_both_are_turned() -> None:
     summed: Any = (((0,), (0,)), ((), ()))
 
