@@ -26,6 +26,10 @@ from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 ROW = 96.0
 """Simple operations that would take as long as a call for one row."""
 
+SHORT = 16
+"""Elements of a row, of less than which a sum along another axis takes as long as a call for each:
+2 to 4 ns, be they 2 or 8."""
+
 Makers = Mapping[Atom, Node]
 
 
@@ -87,13 +91,20 @@ def _rows(node: Node, makers: Makers) -> float:
     if node.name in REDUCTIONS:
         array = node.inputs[0]
         kinds = [(axis in node.params["axes"],) for axis in long_axes(array)]
-        return _calls(array, kinds) if kinds and kinds[-1][0] else 0.0
+        is_of_rows = not kinds or kinds[-1][0]
+        return _calls(array, kinds) if is_of_rows else _short_rows(array)
     if len(node.outputs) != 1 or node.name in ("broadcast_in_dim", "dot_general"):
         return 0.0
     axes = long_axes(node.output)
     spread = [_own(each, makers) for each in node.inputs if not isinstance(each, Literal)]
     own = [axes_of for axes_of in spread if axes_of]
     return _calls(node.output, [tuple(axis in each for each in own) for axis in axes])
+
+
+def _short_rows(array: Atom) -> float:
+    """Rows of few elements that are added up one by one."""
+    last = array.shape[long_axes(array)[-1]]
+    return array.size / last if last < SHORT else 0.0
 
 
 def _calls(array: Atom, kinds: Sequence[tuple[bool, ...]]) -> float:

@@ -46,8 +46,10 @@ ROWS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], int]] = {
     "summed over points": (
         lambda w, x, y: (w[:, :, None] * (x[:, None] - y[None])).sum(0),
         [(N, N), (N, D), (N, D)],
-        2 * N * N,
+        3 * N * N,
     ),
+    "coordinates, added up for each point": (lambda x: (x * 2).sum(1), [(N, N, D)], N * N),
+    "features, added up for each point": (lambda x: (x * 2).sum(1), [(N, N, 16)], 0),
     "combined with what is whole": (
         lambda v, x, y: ((x[:, None] - y[None]) * v).sum(-1),
         [(N, N, D), (N, D), (N, D)],
