@@ -101,7 +101,7 @@ def seconds_of_product(node: Node, device: Device, again: int = 1, side: int = 0
     return max(busy, nbytes / device.byte_rate(nbytes))
 
 
-TURNED, EVENLY_TURNED = 0.2e-9, 0.85e-9
+TURNED, EVENLY_TURNED = 0.2e-9, 0.95e-9
 """Seconds for each element of a left operand that a CPU's library turns: its columns lie one after
 another. The second where its rows are multiples of `EVEN` elements, so that their elements meet in
 the same few places of the cache. Measured, EPYC, 2026: 0 to 0.45 ns, and 0.7 to 1.1."""
