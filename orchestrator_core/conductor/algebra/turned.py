@@ -27,7 +27,7 @@ FOUND = "a matrix product whose larger operand lies the other way round"
 SMALL = 2**14
 """Elements: what is smaller is turned in no time."""
 
-WORTH = 0.75
+WORTH = 0.8
 """It must take less than this part of the time, by prediction: among other kernels XLA may make an
 operand turned at once, and what is gained is less than for the product alone (by 0.1 to 0.25)."""
 
