@@ -17,6 +17,7 @@ from orchestrator_core.conductor._jax import scan_counts
 from orchestrator_core.conductor.algebra.judged import prices, site
 from orchestrator_core.conductor.algebra.products import as_one, groups, independent
 from orchestrator_core.conductor.cost import Device, this_device
+from orchestrator_core.conductor.cost.fusion_facts import LOOPS
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.loops import with_bodies
@@ -50,7 +51,8 @@ def merged(graph: Graph, goal: Goal, same: Same = None) -> tuple[Graph, list[Sit
         new, outputs = as_one(group, side), [node.output for node in group]
         both = prices(group, new, outputs, device if same is None else device.within_loop())
         if device.platform == "cpu":
-            both = _on_cpu(group, side, both, same, device)
+            is_spread = any(_is_spread(graph, output) for output in outputs)
+            both = _on_cpu(group, side, both, None if is_spread else same, device)
         decided = site(group[0], f"{len(group)} products of one array", "one product", both, goal)
         sites.append(decided)
         if decided.is_changed:
@@ -68,6 +70,20 @@ def _on_cpu(
         return before, Price(before.seconds - CALL_S * (len(group) - 1), after.temp_bytes)
     moved = sum(each.nbytes for each in others) + sum(node.output.nbytes for node in group)
     return before, Price(before.seconds + 2 * moved / device.byte_rate(moved), after.temp_bytes)
+
+
+def _is_spread(graph: Graph, value: Value) -> bool:
+    """Is it read for more elements than it has? Of such loops over a part of an array XLA makes no
+    vectors (a memory of 64 slots: 1.5 times a step's time)."""
+    seen, open_ = {value}, [value]
+    while open_:
+        readers = [each for each in graph.consumers.get(open_.pop(), ()) if each.name in LOOPS]
+        made = [each.output for each in readers if each.output not in seen]
+        if any(each.size > value.size for each in made):
+            return True
+        seen.update(made)
+        open_ += made
+    return False
 
 
 def _within(node: Node, body: Graph, same: Same) -> Same:

@@ -192,6 +192,21 @@ def test_what_changes_from_step_to_step_is_not_put_side_by_side() -> None:
     assert [site.is_changed for site in sites] == [False]
 
 
+def test_what_is_read_for_more_elements_than_it_has_is_left() -> None:
+    """Of loops over a part of an array, spread along another axis, XLA makes no vectors."""
+
+    def memory(m: jax.Array, xs: jax.Array, a: jax.Array, b: jax.Array) -> Any:
+        def step(m: Any, x: Any) -> Any:
+            return m * jax.nn.sigmoid(x @ a)[:, None] + jnp.tanh(x @ b)[:, None], None
+
+        return jax.lax.scan(step, m, xs)[0]
+
+    args = array(4, 16, 8), array(5, 4, 8), array(8, 8), array(8, 8)
+    with on_device(known_device("cpu", "cpu")):
+        _, sites = rewritten(memory, args, Goal())
+    assert [site.is_changed for site in sites if "products" in site.found] == [False]
+
+
 def conv(x: jax.Array, w: jax.Array, layout: str = "NHWC") -> jax.Array:
     dims = (layout, "HWIO", layout)
     return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=dims)
