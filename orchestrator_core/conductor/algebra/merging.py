@@ -16,7 +16,7 @@ from typing import TypeAlias
 from orchestrator_core.conductor._jax import scan_counts
 from orchestrator_core.conductor.algebra.judged import prices, site
 from orchestrator_core.conductor.algebra.products import as_one, groups, independent
-from orchestrator_core.conductor.cost import Device, this_device
+from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.cost.fusion_facts import LOOPS
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
@@ -35,24 +35,15 @@ Same: TypeAlias = Set[Atom] | None
 
 def merged(graph: Graph, goal: Goal, same: Same = None) -> tuple[Graph, list[Site]]:
     """The graph and all bodies of its loops, with products merged where that is faster."""
-    sites: list[Site] = []
-    device = this_device()
     same = None if same is None else _same(graph, same)
-    for node in [node for node in graph.nodes if node.bodies]:
-        done = [merged(body, goal, _within(node, body, same)) for body in node.bodies]
-        sites += [site for _, found in done for site in found]
-        if any(new is not body for (new, _), body in zip(done, node.bodies, strict=True)):
-            graph = _put(graph, node, with_bodies(node, [new for new, _ in done]))
+    graph, sites = _in_bodies(graph, goal, same)
     for side, outputs in list(groups(graph)):
         # What was merged before has changed what these read, and what needs what.
         group = independent(graph, [graph.producer[each] for each in outputs], side)
         if len(group) < 2:
             continue
         new, outputs = as_one(group, side), [node.output for node in group]
-        both = prices(group, new, outputs, device if same is None else device.within_loop())
-        if device.platform == "cpu":
-            is_spread = any(_is_spread(graph, output) for output in outputs)
-            both = _on_cpu(group, side, both, None if is_spread else same, device)
+        both = _prices(graph, group, side, new, same)
         decided = site(group[0], f"{len(group)} products of one array", "one product", both, goal)
         sites.append(decided)
         if decided.is_changed:
@@ -60,15 +51,37 @@ def merged(graph: Graph, goal: Goal, same: Same = None) -> tuple[Graph, list[Sit
     return graph, sites
 
 
-def _on_cpu(
-    group: Sequence[Node], side: int, both: tuple[Price, Price], same: Same, device: Device
+def _in_bodies(graph: Graph, goal: Goal, same: Same) -> tuple[Graph, list[Site]]:
+    sites: list[Site] = []
+    nodes = []
+    for node in graph.nodes:
+        done = [merged(body, goal, _within(node, body, same)) for body in node.bodies]
+        sites += [site for _, found in done for site in found]
+        if any(new is not body for (new, _), body in zip(done, node.bodies, strict=True)):
+            node = with_bodies(node, [new for new, _ in done])
+        nodes.append(node)
+    if any(new is not old for new, old in zip(nodes, graph.nodes, strict=True)):
+        graph = dataclasses.replace(graph, nodes=tuple(nodes))
+    return graph, sites
+
+
+def _prices(
+    graph: Graph, group: Sequence[Node], side: int, new: Graph, same: Same
 ) -> tuple[Price, Price]:
     """Of products as they are, and of one."""
+    device = this_device()
+    outputs = [node.output for node in group]
+    both = prices(group, new, outputs, device if same is None else device.within_loop())
+    if device.platform != "cpu":
+        return both
     before, after = both
     others = [node.inputs[1 - side] for node in group]
-    if same is not None and all(each in same for each in others):
-        return before, Price(before.seconds - CALL_S * (len(group) - 1), after.temp_bytes)
-    moved = sum(each.nbytes for each in others) + sum(node.output.nbytes for node in group)
+    is_same = same is not None and all(each in same for each in others)
+    if is_same and not any(_is_spread(graph, output) for output in outputs):
+        once = before.seconds / len(group)  # The least that is left.
+        seconds = max(once, before.seconds - CALL_S * (len(group) - 1))
+        return before, Price(seconds, after.temp_bytes)
+    moved = sum(each.nbytes for each in (*others, *outputs))
     return before, Price(before.seconds + 2 * moved / device.byte_rate(moved), after.temp_bytes)
 
 
@@ -104,8 +117,3 @@ def _same(graph: Graph, inputs: Set[Atom]) -> Set[Atom]:
         if all(each in found for each in node.inputs if isinstance(each, Value)):
             found.update(node.outputs)
     return found
-
-
-def _put(graph: Graph, old: Node, new: Node) -> Graph:
-    nodes = tuple(new if node is old else node for node in graph.nodes)
-    return dataclasses.replace(graph, nodes=nodes)
