@@ -93,7 +93,12 @@ class OrchestratorPlugin(SchedulerPlugin):
         return {"options": self.options, "advisor": self.advisor, "session": None, "_undo": []}
 
     async def start(self, scheduler: Scheduler) -> None:
-        """Begin on this scheduler; if that fails, the plugin does nothing."""
+        """Begin on this scheduler; if that fails, the plugin does nothing.
+
+        Dask starts what a preload registers twice: then, and when the scheduler itself starts.
+        """
+        if self.session is not None:
+            return
         try:
             options = resolve(self.options)
             self.session = session = Session(scheduler, options, lambda: self._advisor(options))

@@ -32,6 +32,20 @@ def restrictions(scheduler: Scheduler) -> dict[Any, Any]:
     }
 
 
+@cluster_test()
+async def test_a_plugin_that_is_started_twice_starts_once(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """As Dask does with what a preload registers before the scheduler itself has started."""
+    plugin = OrchestratorPlugin(advisor=FixedAdvisor())
+    session = await start(s, plugin)
+    await plugin.start(s)
+    assert plugin.session is session
+    assert await c.submit(add, key="x") == 1
+    await stop(s, plugin)
+    assert "decide_worker_non_rootish" not in vars(s)
+
+
 @pytest.mark.parametrize("how", ["removed", "closed", "stopped", "disabled"])
 @pytest.mark.parametrize("mode", ["director", "restrict", "observe"])
 @cluster_test()

@@ -135,8 +135,8 @@ async def test_nothing_of_a_client_that_is_gone_is_kept(
         await until(lambda: "held" in s.tasks and s.tasks["runs"].state == "processing")
         # As when its process is killed: nobody says that the run has ended.
         await dies.scheduler_comm.comm.close()
-        await until(lambda: dies.id not in s.clients)
-        assert [run.run_id for run in session.announcements.runs] == ["stays"]
+        # It may connect again at once, and be among the scheduler's clients.
+        await until(lambda: [r.run_id for r in session.announcements.runs] == ["stays"])
         assert set(session.steering.follower.slots) == {"other"}
         assert not session.steering.follower.held
         assert set(session.recorder.ledgers) == {"other"}
