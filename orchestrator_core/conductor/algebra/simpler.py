@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 import jax.numpy as jnp
 import numpy as np
 
+from orchestrator_core.conductor.algebra.everywhere import everywhere
+from orchestrator_core.conductor.algebra.not_a_number import chosen_anyway
 from orchestrator_core.conductor.ir.node import Node, of_primitive
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
@@ -105,22 +107,10 @@ def _is(atom: Atom, number: float) -> bool:
 
 
 def _select(node: Node, producer: Producer) -> Atom | Node | None:
-    """A choice that is the same for all elements, as of a mask that masks nothing."""
-    which = _everywhere(node.inputs[0], producer)
-    return None if which is None else node.inputs[1:][int(which)]
-
-
-def _everywhere(atom: Atom, producer: Producer) -> Any:
-    """The number that all elements are; None if it is not known that they are one."""
-    while isinstance(atom, Value):
-        made_by = producer.get(atom)
-        if made_by is None or made_by.name not in SPREADING:
-            return None
-        atom = made_by.inputs[0]
-    return atom.value if np.ndim(atom.value) == 0 else None
-
-
-SPREADING = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "squeeze", "transpose"})
+    """A choice that is the same for all elements, as of a mask that masks nothing; or between two
+    that are NaN alike."""
+    which = everywhere(node.inputs[0], producer)
+    return chosen_anyway(node, producer) if which is None else node.inputs[1:][int(which)]
 
 
 def _same(node: Node, producer: Producer) -> Atom | Node | None:
