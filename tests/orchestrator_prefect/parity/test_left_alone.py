@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 from prefect import flow, task
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.exceptions import ObjectNotFound
 from prefect_dask import DaskTaskRunner
 
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
@@ -49,7 +50,10 @@ def history(client: SyncPrefectClient, task_run: Any) -> list[tuple[str, str | N
     """The states of a task run that has ended."""
 
     def has_ended() -> bool:
-        state = client.read_task_run(task_run).state
+        try:
+            state = client.read_task_run(task_run).state
+        except ObjectNotFound:  # The server makes task runs of events, by and by.
+            return False
         return state is not None and state.is_final()
 
     until(has_ended, "the task run ends")
