@@ -16,7 +16,6 @@ from orchestrator_core.graph.cluster import Cluster
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import cluster_test, start, stop
 
-
 BANDWIDTH = 2.0**28
 
 
@@ -25,7 +24,7 @@ def measured(part: bytes, _: int) -> int:
 
 
 class Clocked(Links):
-    """As if each transfer had been alone, at `BANDWIDTH`: real ones take what the machine lets them."""
+    """As if each transfer had been alone, at `BANDWIDTH`; real ones depend on the machine."""
 
     def __init__(self) -> None:
         super().__init__()
