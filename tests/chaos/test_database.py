@@ -114,7 +114,8 @@ def test_a_database_that_breaks(
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql+psycopg://nobody@127.0.0.1:1/none", "sqlite:////proc/none/x.db", "no:url"]
+    "url",
+    ["postgresql+psycopg://nobody@127.0.0.1:1/none", "sqlite:////proc/none/x.db", "nosuch://url"],
 )
 def test_a_database_that_cannot_be_reached(ledger: Ledger, url: str) -> None:
     def make(mode: str) -> OrchestratorPlugin | None:
