@@ -65,11 +65,11 @@ def dry_run(
     Raises:
         OrchestratorError: if it is not known, cannot be priced or cannot be planned.
     """
+    from orchestrator_core.cli.found import open_store
     from orchestrator_core.orchestrate import Orchestrator
-    from orchestrator_core.store.sql import ScheduleStore
 
     with (
-        closing(ScheduleStore(store)) as opened,
+        closing(open_store(store)) as opened,
         closing(Orchestrator(opened, budget=Budget(DEFAULT_SECONDS, effort.seed))) as orchestrator,
     ):
         question = price(target, machines, orchestrator, opened)

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from orchestrator_core.execute.record import RunRecord
     from orchestrator_core.store.base import Store
+    from orchestrator_core.store.sql import ScheduleStore
 
 Run = Annotated[
     str,
@@ -30,6 +31,13 @@ _LAST = re.compile(r"last(?:~([0-9]{1,6}))?")
 
 COMPARED = 500
 """Newest runs among which names that are near are looked for."""
+
+
+def open_store(location: str | None) -> ScheduleStore:
+    """The database that is asked, which a command leaves as it is even where it is damaged."""
+    from orchestrator_core.store.sql import ScheduleStore
+
+    return ScheduleStore(location, mend=False)
 
 
 def find_run(store: Store, run: str, flow: str | None = None) -> RunRecord:

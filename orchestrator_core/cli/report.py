@@ -29,12 +29,11 @@ def report(
     One HTML file that loads nothing: planned above actual, critical path, bound and gap.
     """
     from orchestrator_core.cli.console import print_json, results, working
-    from orchestrator_core.cli.found import find_run
+    from orchestrator_core.cli.found import find_run, open_store
     from orchestrator_core.cli.report_file import check_writable, write_report
-    from orchestrator_core.store.sql import ScheduleStore
 
     with working("writing the report"):
-        with closing(ScheduleStore(store)) as opened:
+        with closing(open_store(store)) as opened:
             record = find_run(opened, run, flow)
         path = output or Path(f"orchestrator-{record.run_id[:8]}.html")
         check_writable(path, force)

@@ -29,10 +29,10 @@ def runs(
     promised is known when its last part is submitted.
     """
     from orchestrator_core.cli.console import print_json
+    from orchestrator_core.cli.found import open_store
     from orchestrator_core.cli.tables import print_table
-    from orchestrator_core.store.sql import ScheduleStore
 
-    with closing(ScheduleStore(store)) as opened:
+    with closing(open_store(store)) as opened:
         found = opened.runs(flow=flow, limit=limit)
     if as_json:
         print_json([asdict(run) | {"error": _error(run)} for run in found])

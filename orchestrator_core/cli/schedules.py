@@ -27,10 +27,10 @@ def schedules(
     What is known, how close to optimal it is, and how often it helped.
     """
     from orchestrator_core.cli.console import print_json
+    from orchestrator_core.cli.found import open_store
     from orchestrator_core.cli.tables import print_table
-    from orchestrator_core.store.sql import ScheduleStore
 
-    with closing(ScheduleStore(store)) as opened:
+    with closing(open_store(store)) as opened:
         found = opened.schedules(flow=flow, limit=limit)
     if as_json:
         print_json([_entry(stored) for stored in found])

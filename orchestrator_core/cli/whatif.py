@@ -41,17 +41,16 @@ def whatif(
     from orchestrator_core.cli import whatif_view
     from orchestrator_core.cli.changes import Typed, change_of
     from orchestrator_core.cli.console import remark, working
-    from orchestrator_core.cli.found import find_run
+    from orchestrator_core.cli.found import find_run, open_store
     from orchestrator_core.cli.prices import prices_of
     from orchestrator_core.plan.budget import Budget
     from orchestrator_core.plan.warm import compile_once
     from orchestrator_core.report.whatif import what_if
-    from orchestrator_core.store.sql import ScheduleStore
 
     typed = Typed(tuple(add or ()), tuple(remove or ()), tuple(faster or ()), memory)
     if typed == Typed():
         raise typer.BadParameter("say what is to be different: --add, --remove, --faster, --memory")
-    with closing(ScheduleStore(store)) as opened:
+    with closing(open_store(store)) as opened:
         record = find_run(opened, run, flow)
         change = change_of(typed, record, opened.clusters())
         prices = prices_of(opened, record, change.add)

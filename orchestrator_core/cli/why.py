@@ -29,12 +29,11 @@ def why(
     """
     from orchestrator_core.cli import why_view
     from orchestrator_core.cli.console import working
-    from orchestrator_core.cli.found import find_run
+    from orchestrator_core.cli.found import find_run, open_store
     from orchestrator_core.report.why.answer import task_named
     from orchestrator_core.report.why.answer import why as answer_why
-    from orchestrator_core.store.sql import ScheduleStore
 
-    with closing(ScheduleStore(store)) as opened:
+    with closing(open_store(store)) as opened:
         record = find_run(opened, run, flow)
         name = task_named(record, task)
         instance, trouble = _priced(opened, record)

@@ -1,11 +1,13 @@
 """Database: one SQLite file or Postgres database, opened late, and again when it is replaced.
 
-A file that was deleted or swapped is noticed before the next transaction; one that is damaged is
-renamed to ``*.corrupt-<time>`` and replaced by a new one, once for each call.
+A file that was deleted or swapped is noticed before the next transaction; an SQLite file that is
+damaged is renamed to ``*.corrupt-<time>`` and replaced by a new one, once for each call. What never
+was an SQLite file is somebody's own, and left as it is.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -37,15 +39,21 @@ from orchestrator_core.store.schema import HEAD, bring, check
 T = TypeVar("T")
 _Identity = tuple[int, int] | None
 
+MAGIC = b"SQLite format 3\0"
+"""What each SQLite file begins with."""
+
+logger = logging.getLogger(__name__)
+
 
 class Database:
     """Runs transactions; safe from several threads and processes.
 
-    `set_aside` counts how many damaged files were renamed.
+    `set_aside` counts how many damaged files were renamed; without `mend` none ever is.
     """
 
-    def __init__(self, url: URL, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(self, url: URL, *, busy_seconds: float = BUSY_SECONDS, mend: bool = True) -> None:
         self.url = url
+        self.mend = mend
         self.set_aside = 0
         self._path = sqlite_path(url)
         self.busy_seconds = busy_seconds
@@ -83,6 +91,7 @@ class Database:
             except DATABASE_ERRORS as error:
                 if not is_damage(error):
                     raise
+                self._check_mendable()
                 self._put_aside()
                 return self._attempt(work, write=write)
         except (*DATABASE_ERRORS, OSError, ValueError, OverflowError) as error:
@@ -141,6 +150,23 @@ class Database:
         finally:
             engine.dispose()
 
+    def _check_mendable(self) -> None:
+        """
+        Raises:
+            StoreError: where a damaged file is not to be replaced, or was never a database.
+        """
+        path = self._path
+        if path is not None and not _was_sqlite(path):
+            raise StoreError(
+                f"{path} is no SQLite database, and was left as it is: "
+                "name another file, or remove it"
+            )
+        if not self.mend:
+            raise StoreError(
+                f"the database {masked(self.url)} is damaged: the next run sets it aside and "
+                "begins a new one; to look at it: orchestrator db check"
+            )
+
     def _put_aside(self) -> None:
         """Rename the damaged file, unless somebody else has done so since it was opened."""
         with self._lock:
@@ -155,12 +181,23 @@ class Database:
                 if part.exists():
                     os.replace(part, path.with_name(f"{path.name}.corrupt-{stamp}{suffix}"))
             self.set_aside += 1
+            aside = f"{path.name}.corrupt-{stamp}"
+            logger.warning("%s was damaged: it is now %s, and a new one begins", path, aside)
 
     def _drop_engine(self) -> None:
         if self._engine is not None:
             self._forgotten()
         self._engine = None
         self._identity = None
+
+
+def _was_sqlite(path: Path) -> bool:
+    """Does the file begin as SQLite's do, as far as it goes?"""
+    try:
+        with path.open("rb") as file:
+            return MAGIC.startswith(file.read(len(MAGIC)))
+    except OSError:
+        return False
 
 
 def _identity(path: Path | None) -> _Identity:

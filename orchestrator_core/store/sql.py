@@ -71,6 +71,7 @@ class ScheduleStore:
         keep_schedules: int = KEEP_SCHEDULES,
         keep_runs: int = KEEP_RUNS,
         busy_seconds: float = BUSY_SECONDS,
+        mend: bool = True,
     ) -> None:
         """The store at an URL or at the path of an SQLite file.
 
@@ -78,11 +79,12 @@ class ScheduleStore:
             url: default: `ORCHESTRATOR_DB`, or a file in the user's data directory.
             keep_schedules: schedules that are kept. keep_runs: runs that are kept of each flow.
             busy_seconds: how long to wait for a lock or a server before giving up.
+            mend: may a damaged file be set aside for a new one?
 
         Raises:
             StoreError: if the URL cannot be read.
         """
-        self._database = Database(to_url(url), busy_seconds=busy_seconds)
+        self._database = Database(to_url(url), busy_seconds=busy_seconds, mend=mend)
         self._keep_schedules, self._keep_runs = keep_schedules, keep_runs
         self._hits = Hits()
         self._lock = threading.Lock()
@@ -92,9 +94,16 @@ class ScheduleStore:
 
     def __reduce__(self) -> tuple[Callable[[], ScheduleStore], tuple[()]]:
         """A copy, such as another process gets, is a store of its own in the same database."""
-        limits = {"keep_schedules": self._keep_schedules, "keep_runs": self._keep_runs}
-        busy = self._database.busy_seconds
-        return partial(ScheduleStore, self._database.url, busy_seconds=busy, **limits), ()
+        database = self._database
+        again = partial(
+            ScheduleStore,
+            database.url,
+            keep_schedules=self._keep_schedules,
+            keep_runs=self._keep_runs,
+            busy_seconds=database.busy_seconds,
+            mend=database.mend,
+        )
+        return again, ()
 
     @property
     def url(self) -> str:

@@ -52,27 +52,51 @@ def corrupt_copies(path: Path) -> list[Path]:
 # damaged files
 
 
-def test_a_file_that_is_no_database_is_put_aside(path: Path) -> None:
-    path.write_bytes(b"my diary\n" * 1000)
+@pytest.mark.parametrize("content", [b"my diary\n" * 1000, b"SQLite\n", b"\0" * 4096])
+def test_a_file_that_never_was_a_database_is_left_as_it_is(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
     store = ScheduleStore(path)
-    assert store.find(KEY) is None
-    assert store.put(stored())
+    with pytest.raises(StoreError, match="no SQLite database, and was left as it is"):
+        store.find(KEY)
+    with pytest.raises(StoreError):
+        store.put(stored())
     store.close()
-    (kept,) = corrupt_copies(path)
-    assert kept.read_bytes() == b"my diary\n" * 1000
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    assert path.read_bytes() == content
 
 
-def test_a_damaged_page_is_noticed_at_the_first_use_of_it(path: Path) -> None:
+def damaged(path: Path) -> bytes:
+    """A store whose pages after the first one are noise."""
     filled(path).close()
     content = bytearray(path.read_bytes())
     content[4096:] = random.Random(0).randbytes(len(content) - 4096)
     path.write_bytes(content)
+    return bytes(content)
+
+
+def test_who_only_reads_leaves_a_damaged_file_where_it_is(path: Path) -> None:
+    content = damaged(path)
+    store = ScheduleStore(path, mend=False)
+    with pytest.raises(StoreError, match="is damaged: the next run sets it aside"):
+        store.find(KEY)
+    store.close()
+    assert path.read_bytes() == content
+    assert corrupt_copies(path) == []
+
+
+def test_a_damaged_page_is_noticed_at_the_first_use_of_it(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged(path)
     store = ScheduleStore(path)
     assert store.find(KEY) is None
     assert store.put(stored())
     assert store.find(KEY) is not None
     store.close()
-    assert len(corrupt_copies(path)) == 1
+    (kept,) = corrupt_copies(path)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert str(path) in said
+    assert kept.name in said
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 512, 4096, 5000, 40_000])
