@@ -68,17 +68,15 @@ def _as_often(value: Value, producer: Producer) -> frozenset[Value]:
 
 def _only_from(node: Node, producer: Producer) -> Value | None:
     """The operand where alone the result is NaN; None if there is none."""
+    if node.name not in SAME and node.name not in ("add", "sub"):
+        return None
     values = [each for each in node.inputs if everywhere(each, producer) is None]
     if len(values) != 1 or not isinstance(values[0], Value):
         return None
     if values[0].shape != node.output.shape:
         return None
     numbers = [everywhere(each, producer) for each in node.inputs if each is not values[0]]
-    if node.name in SAME:
-        return values[0]
-    if node.name in ("add", "sub") and all(np.isfinite(each) for each in numbers):
-        return values[0]
-    return None
+    return values[0] if all(np.isfinite(each) for each in numbers) else None
 
 
 def _is_nan(atom: Atom, where: frozenset[Value], producer: Producer, steps: int) -> bool:

@@ -119,6 +119,7 @@ def done_at_the_end(graph: Graph, node: Node, found: Sequence[Product]) -> Graph
     scan = Scan.of(node)
     places = list(dict.fromkeys(each.carry for each in found))
     body, whole = _body_without(scan, found)
+    made = len(scan.carry) + len(scan.ys)
     kept = [k for k in range(len(scan.carry)) if k not in whole]
     sums = {k: Value(scan.last[k].aval) for k in kept if k in places}
     outer: dict[Value, Atom] = dict(zip(scan.x_inputs, scan.xs, strict=True))
@@ -132,7 +133,7 @@ def done_at_the_end(graph: Graph, node: Node, found: Sequence[Product]) -> Graph
         body=piece(
             body,
             [*scan.const_inputs, *(scan.carry_inputs[k] for k in kept), *scan.x_inputs],
-            [*(body.outputs[k] for k in kept), *body.outputs[len(scan.carry) :], *more],
+            [*(body.outputs[k] for k in kept), *body.outputs[len(scan.carry) : made], *more],
         ),
     )
 
@@ -156,8 +157,11 @@ def done_at_the_end(graph: Graph, node: Node, found: Sequence[Product]) -> Graph
 
 
 def _body_without(scan: Scan, found: Sequence[Product]) -> tuple[Graph, list[int]]:
-    """The body that adds only what else is added; and the carries to which nothing else is."""
-    body, whole = scan.body, list[int]()
+    """The body that adds only what else is added, and also makes what the products are of; and the
+    carries to which nothing else is added."""
+    operands = tuple(dict.fromkeys(value for each in found for value in each.operands))
+    body = dataclasses.replace(scan.body, outputs=(*scan.body.outputs, *operands))
+    whole = list[int]()
     for place in dict.fromkeys(each.carry for each in found):
         taken = {each.term for each in found if each.carry == place}
         left = [term for term in _terms(scan, place) if term not in taken]

@@ -58,6 +58,27 @@ def test_gradients_of_matrices_are_summed_over_time_at_once() -> None:
     assert max(errors(train, run(function, GIVEN), GIVEN)) < 1e-5
 
 
+def test_what_a_sum_that_leaves_is_made_of_is_kept_though_nobody_else_reads_it() -> None:
+    def apart(x: Any) -> Any:
+        n = x.shape[1]
+
+        def step(carry: Any, x: Any) -> Any:
+            total, state = carry
+            state = jnp.tanh(state + x)
+            outer = jnp.sin(state)[:, None] @ jnp.cos(state)[None, :]
+            total = total + (outer + state[0] * jnp.ones((n, n)))
+            return (total, state), None
+
+        (total, _), _ = lax.scan(step, (jnp.zeros((n, n)), jnp.zeros(n)), x)
+        return total
+
+    arrays = normal((40, 16))
+    after, sites, _ = rewritten(apart, arrays, Goal(always=True))
+    assert not any("Error" in site.reason for site in sites)
+    assert any(site.is_changed for site in sites)
+    assert max(errors(apart, run(after, arrays), arrays)) < 2e-6
+
+
 def test_what_needs_the_carry_stays_and_the_rest_leaves() -> None:
     given = [*normal((40, 24), (24, 32)), normal((32, 32))[0] / 8]
     _, _, graph = rewritten(tanh_rnn, given, Goal())
