@@ -190,7 +190,7 @@ class _Blocks:
         last = [each[0 if scan.reverse else -1] for each in carry]
         tail: list[Any] = []
         if chunks.rest:
-            last, tail = run(scan, range(len(ys)), consts, last, chunks.tail(xs))
+            last, tail = run(scan, range(len(ys)), consts, last, chunks.tail(xs), chunks.rest)
         return [*last, *chunks.joined(ys, tail)]
 
 

@@ -78,8 +78,15 @@ class Chunks:
         return [jnp.concatenate([t, w] if self.reverse else [w, t]) for w, t in pairs]
 
 
-def run(scan: Scan, outputs: Sequence[int], consts: Arrays, carry: Arrays, xs: Arrays) -> Any:
-    """Some steps of a scan: the last carries, and those results that are asked for."""
+def run(
+    scan: Scan,
+    outputs: Sequence[int],
+    consts: Arrays,
+    carry: Arrays,
+    xs: Arrays,
+    length: int | None = None,
+) -> Any:
+    """So many steps of a scan (None: all): the last carries, and the results that are asked for."""
     count = len(scan.carry)
     ends = [*scan.carry_outputs, *(scan.y_outputs[k] for k in outputs)]
     body = piece(scan.body, scan.body.inputs, ends)
@@ -88,7 +95,8 @@ def run(scan: Scan, outputs: Sequence[int], consts: Arrays, carry: Arrays, xs: A
         made = evaluate(body, [*consts, *carry, *x])
         return made[:count], made[count:]
 
-    return jax.lax.scan(step, list(carry), list(xs), reverse=scan.reverse, unroll=scan.unroll)
+    steps = scan.length if length is None else length
+    return jax.lax.scan(step, list(carry), list(xs), steps, scan.reverse, scan.unroll)
 
 
 def in_chunks(graph: Graph, pair: Pair, chunks: Chunks) -> Graph:
@@ -129,13 +137,14 @@ def _forward(scan: Scan, shown: Sequence[int], chunks: Chunks, arrays: Arrays) -
     consts, carry, xs = _split(scan, arrays)
 
     def chunk(carry: Any, xs: Any) -> Any:
-        last, ys = run(scan, shown, consts, carry, xs)
+        last, ys = run(scan, shown, consts, carry, xs, chunks.size)
         return last, (ys, carry)
 
-    rest, (ys, starts) = jax.lax.scan(chunk, list(carry), chunks.main(xs), reverse=chunks.reverse)
+    main, carry = chunks.main(xs), list(carry)
+    rest, (ys, starts) = jax.lax.scan(chunk, carry, main, chunks.count, chunks.reverse)
     if not chunks.rest:
         return [*rest, *chunks.joined(ys, []), *starts, *rest]
-    last, tail = run(scan, shown, consts, rest, chunks.tail(xs))
+    last, tail = run(scan, shown, consts, rest, chunks.tail(xs), chunks.rest)
     return [*last, *chunks.joined(ys, tail), *starts, *rest]
 
 
@@ -146,17 +155,17 @@ def _backward(pair: Pair, chunks: Chunks, kept: int, read: int, arrays: Arrays) 
     consts, _, xs = _split(scan, arrays[kept : kept + read])
     given = _Given(pair, arrays[kept + read :])
 
-    def chunk(carry: Any, now: Any) -> Any:
+    def chunk(carry: Any, now: Any, length: int = chunks.size) -> Any:
         start, xs, others = now
-        _, again = run(scan, pair.kept, consts, start, xs)
-        every = range(len(other.ys))
-        return run(other, every, given.consts, carry, given.slices(again, others))
+        _, again = run(scan, pair.kept, consts, start, xs, length)
+        every, slices = range(len(other.ys)), given.slices(again, others)
+        return run(other, every, given.consts, carry, slices, length)
 
     tail: Any = []
     carry = list(given.carry)
     if chunks.rest:
         now = list(rest), chunks.tail(xs), chunks.tail(given.others)
-        carry, tail = chunk(carry, now)
+        carry, tail = chunk(carry, now, chunks.rest)
     now = list(starts), chunks.main(xs), chunks.main(given.others)
     last, ys = jax.lax.scan(chunk, carry, now, reverse=other.reverse)
     return [*last, *chunks.joined(ys, tail)]

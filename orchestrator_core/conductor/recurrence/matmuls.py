@@ -105,7 +105,7 @@ class _Chunked:
         last = [states[state].last for state in self._found.states]
         if not chunks.rest:
             return [*last, *ys]
-        last, tail = run(scan, range(len(ys)), consts, last, chunks.tail(xs))
+        last, tail = run(scan, range(len(ys)), consts, last, chunks.tail(xs), chunks.rest)
         halves = [(t, y) if scan.reverse else (y, t) for t, y in zip(tail, ys, strict=True)]
         return [*last, *(jnp.concatenate(pair) for pair in halves)]
 

@@ -44,6 +44,24 @@ def test_values_are_the_same(length: int, reverse: bool) -> None:
         np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-6)
 
 
+@pytest.mark.parametrize("length", [36, 37])
+def test_a_loop_that_reads_no_slices(length: int) -> None:
+    """As of a simulation: only its start and what is the same in each step."""
+
+    def simulated(field: Any, speed: Any) -> Any:
+        def step(now: Any, _: Any) -> Any:
+            now = now + 0.1 * jnp.sin(speed * jnp.roll(now, 1))
+            return now, None
+
+        return lax.scan(step, field, None, length)[0]
+
+    train, arrays = with_gradients(simulated, 2), normal((12, 12), (12, 12))
+    function, sites, _ = rewritten(train, arrays, Goal(objective="memory"))
+    assert any("recomputed in chunks" in site.chosen for site in sites)
+    for a, b in zip(run(function, arrays), jax.tree.leaves(run(train, arrays)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-6)
+
+
 def test_memory_is_that_of_chunks() -> None:
     train = with_gradients(scan, 5)
     arrays = given(1024, 16, 8)
