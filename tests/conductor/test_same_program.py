@@ -35,6 +35,18 @@ def rnn(x: Array, w: Array) -> Array:
     return lax.scan(step, jnp.zeros(w.shape[0]), x)[1]
 
 
+def envelope(b: Array, x: Array) -> tuple[Array, Array]:
+    def loss(b: Array) -> Array:
+        def step(e: Array, x: Array) -> tuple[Array, Array]:
+            a = jax.nn.sigmoid(b + jnp.where(jnp.abs(x) > e, 2.0, -2.0))
+            e = a * e + (1 - a) * jnp.abs(x)
+            return e, e
+
+        return lax.scan(step, jnp.zeros(x.shape[1]), x)[1].sum()
+
+    return jax.value_and_grad(loss)(b)
+
+
 def image(x: Array, w: Array) -> Array:
     y = lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
     return lax.reduce_window(jax.nn.relu(y), -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME")

@@ -96,6 +96,9 @@ def _lying(graph: Graph, node: Node, side: int) -> Lies | None:
     maker = graph.producer.get(operand)
     if maker is None or maker.name != "transpose" or not isinstance(maker.inputs[0], Value):
         return operand, inner, batch
+    source = graph.producer.get(maker.inputs[0])
+    if source is not None and source.name == "dot_general" and _view(graph, source) is maker:
+        return operand, inner, batch  # that product is made turned, and never lies otherwise
     order = maker.params["permutation"]
     free = [order[k] for k in free_axes(len(order), numbers, side)]
     if free != sorted(free):
