@@ -101,6 +101,17 @@ def done(program: str) -> list[str]:
     return sorted(found)
 
 
+def test_what_nothing_is_done_to_is_given_to_xla_as_it_was_written() -> None:
+    """It fuses loops otherwise if functions within them have been put in their places."""
+    args = [f32(), f32(256, 8)]
+    ours = conduct(envelope, allow=()).lower(*args).compile().as_text()
+    plain = jax.jit(envelope).lower(*args).compile().as_text()
+    assert ours is not None
+    assert plain is not None
+    assert ours.count("fusion(") == plain.count("fusion(")
+    assert done(ours) == done(plain)
+
+
 def test_what_differs_is_seen() -> None:
     programs = [
         jax.jit(f).lower(f32(4)).compile().as_text()

@@ -51,6 +51,15 @@ class Region:
         """What is written as a whole, tile by tile."""
         return [v for v in self.owned if v in self.escapes and v not in self.solid]
 
+    @property
+    def has_coordinates(self) -> bool:
+        """Is an axis beside the two summed over, or the like, within the region?"""
+        made_by = (self.flow.node_of(value) for value in self.specs)
+        return any(
+            node is not None and node.name.startswith("reduce_") and node.inputs[0] in self.specs
+            for node in made_by
+        )
+
 
 def grown(flow: Dataflow, seed: Value, axes: tuple[int, int]) -> Region:
     """The region around a value whose two axes are the roles ``i`` and ``j``."""

@@ -125,19 +125,20 @@ class _Rewriter:
             return self._left(seed, why)
         form = form_of(candidate, self.goal, _pinned(self.settings, known), self.prices)
         after = self._with(candidate, form)
-        verdict = self._verdict(form, after) if known is None else _decided(known)
+        verdict = self._verdict(candidate, form, after) if known is None else _decided(known)
         if not verdict.why:
             self.graph, self.flow = after, Dataflow(after)
         return self._site(candidate, form, verdict)
 
-    def _verdict(self, form: Form, after: Graph) -> _Verdict:
+    def _verdict(self, candidate: Candidate, form: Form, after: Graph) -> _Verdict:
         """What the change gains. Of forms that look the same, as those of many layers, only the
         first is priced."""
         key = tuple(runner.looks for runner in form.passes.values())
         if key not in self.verdicts:
             was, now = price(self.graph), price_with(after, form)
             ours = of_site(was, now, form)
-            why = "" if self.settings.always else refusal_of(*ours, self.goal)
+            is_of_points = candidate.region.has_coordinates
+            why = "" if self.settings.always else refusal_of(*ours, self.goal, is_of_points)
             self.verdicts[key] = _Verdict(*ours, why)
         return self.verdicts[key]
 

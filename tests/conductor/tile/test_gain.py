@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 import pytest
 
 from orchestrator_core.conductor.cost import on_device
 from orchestrator_core.conductor.cost.known_devices import known_device
+from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.site import Price
 from orchestrator_core.conductor.tile.gain import refusal_of
+from orchestrator_core.conductor.tile.region import grown
 
 MB = 10**6
 
@@ -30,6 +38,34 @@ def test_the_part_of_the_time_that_tiles_may_take(
     was, now = Price(1e-2, was_bytes), Price(part * 1e-2, was_bytes // 8)
     with on_device(known_device("H100" if platform == "gpu" else "cpu", platform)):
         assert (refusal_of(was, now, Goal()) == "") is is_taken
+
+
+@pytest.mark.parametrize(("was_bytes", "part"), [(10 * MB, 0.35), (100 * MB, 0.85)])
+def test_more_is_asked_of_points_whose_coordinates_stay_in_the_cache(
+    was_bytes: int, part: float
+) -> None:
+    was, more = Price(1e-2, was_bytes), 0.15e-2
+    with on_device(known_device("cpu", "cpu")):
+        assert not refusal_of(was, Price(part * 1e-2, MB), Goal(), True)
+        assert refusal_of(was, Price(part * 1e-2 + more, MB), Goal(), True)
+
+
+@pytest.mark.parametrize(
+    ("function", "is_of_points"),
+    [
+        (lambda x, y: ((x[:, None] - y) ** 2).sum(-1).min(1), True),
+        (lambda x, y: jax.nn.softmax(x @ y.T) @ y, False),
+        (lambda x, y: jax.nn.softmax(jnp.stack([x @ y.T, y @ x.T])) @ y, False),
+    ],
+)
+def test_coordinates_are_an_axis_that_is_summed_within(
+    function: Callable[..., Any], is_of_points: bool
+) -> None:
+    x = jax.ShapeDtypeStruct((64, 5), "float32")
+    flow = Dataflow(read(jax.make_jaxpr(function)(x, x)))
+    seed = next(v for n in flow.graph.nodes for v in n.outputs if v.shape[-2:] == (64, 64))
+    region = grown(flow, seed, (len(seed.shape) - 2, len(seed.shape) - 1))
+    assert region.has_coordinates is is_of_points
 
 
 def test_memory_is_worth_any_time_to_who_has_not_enough() -> None:
