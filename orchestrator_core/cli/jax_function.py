@@ -43,7 +43,7 @@ def function_named(target: str, specs: Sequence[str]) -> JaxFunction:
         InvalidInput: if there is no such function, or nobody knows what to call it with.
     """
     if find_spec("jax") is None:
-        raise InvalidInput("JAX is not installed: pip install 'prefect-orchestrator[jax]'")
+        raise InvalidInput("JAX is not installed: pip install 'jax>=0.10.2'")
     source, _, name = target.rpartition(":")
     if not source or not name.isidentifier():
         raise InvalidInput(f"{target!r} names no function; expected {EXPECTED}")
