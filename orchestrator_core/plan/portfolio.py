@@ -33,6 +33,7 @@ from orchestrator_core.plan.objectives.search import ObjectiveSearch
 from orchestrator_core.plan.phases import fit, phases, search_share
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reduce.coarse_search import CoarseSearch
+from orchestrator_core.plan.result import HINT as HINT
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_search import GeneralSearch
@@ -50,9 +51,6 @@ TO_ASK = 0.02
 
 GRACE = 2.0
 """Seconds beyond its budget after which a planner counts as hanging."""
-
-HINT = "hint"
-"""Names the schedule that was handed in, where a planner's name is expected."""
 
 
 def plan(
