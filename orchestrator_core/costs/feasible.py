@@ -74,10 +74,10 @@ def _cause(graph: TaskGraph, cluster: Cluster, task: int) -> str:
     memory = float(needed_memory(graph)[mode])
     large = max(cluster.workers, key=lambda worker: worker.memory)
     if memory > large.memory:
-        need, have = two_sizes(memory, large.memory)
+        wanted, offered = two_sizes(memory, large.memory)
         return (
-            f"needs {need} of memory for itself and its inputs, or for its output; "
-            f"the best worker, {large.name!r}, has {have}"
+            f"needs {wanted} of memory for itself and its inputs, or for its output; "
+            f"the best worker, {large.name!r}, has {offered}"
         )
     if demand.eligible is not None:
         known = {w.name for w in cluster.workers} | {plain_kind(w.kind) for w in cluster.workers}

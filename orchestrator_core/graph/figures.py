@@ -22,6 +22,10 @@ EXAMPLES = {
 """How each of these is given, for whom a unit was text."""
 
 
+MAY_BE_UNKNOWN = ("seconds", "nbytes")
+"""Here None says that nobody knows, and stands as NaN."""
+
+
 def as_float(value: object) -> float:
     """The number as a float; NaN for what is no number, and for what no float can hold."""
     if not isinstance(value, Real):
@@ -66,8 +70,8 @@ def _array(column: ArrayLike) -> NDArray[Any] | None:
 
 
 def _one_by_one(column: Any, what: str, label: Label) -> NDArray[np.float64]:
-    """What NumPy does not take for a column of numbers at once: None is NaN, the rest must be
-    numbers. Text is refused even where it spells a number, as its unit would be a guess."""
+    """What NumPy does not take for a column of numbers at once. Text is refused even where it
+    spells a number, as its unit would be a guess."""
     alone = isinstance(column, (str, bytes)) or not hasattr(column, "__len__")
     entries = [column] if alone else list(column)
     values = [_entry(entry, at, what, label) for at, entry in enumerate(entries)]
@@ -76,7 +80,7 @@ def _one_by_one(column: Any, what: str, label: Label) -> NDArray[np.float64]:
 
 def _entry(entry: Any, at: int, what: str, label: Label) -> float:
     try:
-        if entry is None:
+        if entry is None and what in MAY_BE_UNKNOWN:
             return np.nan
         if not isinstance(entry, (str, bytes)):
             return float(entry)

@@ -344,6 +344,15 @@ class TestNumbers:
         with pytest.raises(InvalidGraph, match=f"task 'b' has {field} {found}; give {field}="):
             graph_of(Task("a"), replace(Task("b"), **{field: bad}))
 
+    @pytest.mark.parametrize("field", ["memory", "output_bytes", "release", "threads", "count"])
+    def test_only_what_may_be_unknown_may_be_none(self, field: str) -> None:
+        with pytest.raises(InvalidGraph, match=f"task 'a' has {field} = None; it must be a number"):
+            graph_of(replace(Task("a"), **{field: None}))
+        columns = {"seconds": [None, 1.0], "producer": [0], "consumer": [1], "nbytes": [None]}
+        graph = TaskGraph.from_columns(["a", "b"], **columns)
+        assert np.isnan(graph.mode_seconds[0])
+        assert graph.nbytes.tolist() == [0.0]
+
     def test_a_mode_and_an_edge_are_named_too(self) -> None:
         modes = (Mode(seconds=1.0), Mode(seconds="2min"))  # type: ignore[arg-type]
         with pytest.raises(InvalidGraph, match="task 'b' has seconds = '2min'"):

@@ -37,7 +37,7 @@ def _locked_out(path: Path) -> Check:
     """SQLite makes files beside its own even to change a row."""
     return bad(
         NAME,
-        f"no file can be made in {path.parent}: nothing is remembered, so no run is planned",
+        f"no file can be made in {path.parent}: nothing is remembered from run to run",
         f"make {path.parent} a folder that can be written, or set ORCHESTRATOR_DB to a path in one",
     )
 

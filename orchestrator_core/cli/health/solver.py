@@ -46,7 +46,7 @@ def check_compiled_cache() -> Check:
         return good("compiled code", f"is kept in {place}: {_how_much()}")
     return warning(
         "compiled code",
-        f"cannot be kept: no file can be made in {place}, so each process plans with less",
+        f"cannot be kept: no file can be made in {place}; each process compiles it anew",
         f"make {place} a folder that can be written, or set NUMBA_CACHE_DIR to one",
     )
 
