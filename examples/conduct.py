@@ -1,6 +1,6 @@
 """Conduct: causal attention as anybody would write it, and its training step, without S x S arrays.
 
-    pip install "prefect-orchestrator[jax]"
+    pip install "jax>=0.10.2"
     python examples/conduct.py [--length 2048]
 
 Prints what was found and done, and the temporary memory of both versions as XLA counts it.

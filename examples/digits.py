@@ -3,7 +3,7 @@
     python examples/digits.py
 
 Run it twice: the first run is observed, the second is planned from what the first one taught.
-Needs scikit-learn and jax (`pip install prefect-orchestrator[jax] scikit-learn`).
+Needs scikit-learn and jax (`pip install "jax>=0.10.2" scikit-learn`).
 """
 
 from __future__ import annotations

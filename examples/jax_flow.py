@@ -1,6 +1,6 @@
 """Which step size trains a causal attention layer best? JAX tasks, conducted on their workers.
 
-    pip install "prefect-orchestrator[jax]"
+    pip install "jax>=0.10.2"
     python examples/jax_flow.py [--length 1024]
 
 A task is a training step as anybody would write it, with scores of length x length. Where it runs

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 
+_PREFIXES = ("k", "M", "G", "T", "P", "E")
+
 
 def seconds(value: float | None) -> str:
     """``12.3 s``, ``4.5 min``, ``310 ms``; a dash for what is not known."""
@@ -18,6 +20,23 @@ def seconds(value: float | None) -> str:
     if size >= 0.1:
         return f"{value:.2f} s" if size < 100 else f"{value:.1f} s"
     return "0 s" if value == 0 else f"{1000 * value:.2g} ms"
+
+
+def size(nbytes: float, digits: int = 3) -> str:
+    """``7 bytes``, ``25.3 GB``, ``1 PB``."""
+    power, rounded = 0, float(f"{nbytes:.{digits}g}")
+    while rounded >= 1000 and power < len(_PREFIXES):
+        power, rounded = power + 1, float(f"{nbytes / 1000 ** (power + 1):.{digits}g}")
+    return f"{rounded:g} bytes" if power == 0 else f"{rounded:.{digits}g} {_PREFIXES[power - 1]}B"
+
+
+def two_sizes(one: float, other: float) -> tuple[str, str]:
+    """Both with as many digits as tell them apart."""
+    for digits in (3, 6, 9):
+        said = size(one, digits), size(other, digits)
+        if said[0] != said[1]:
+            return said
+    return f"{one:.17g} bytes", f"{other:.17g} bytes"
 
 
 def percent(fraction: float | None, sign: bool = False) -> str:

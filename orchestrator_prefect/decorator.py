@@ -12,10 +12,10 @@ from prefect.logging import get_logger
 from prefect.task_runners import TaskRunner
 from prefect_dask import DaskTaskRunner
 
-from orchestrator_core.errors import InvalidInput
 from orchestrator_prefect.flow_object import OptimizedFlow
 from orchestrator_prefect.settings.misuse import refuse_no_function, refuse_unknown
 from orchestrator_prefect.settings.options import Mode, Options
+from orchestrator_prefect.settings.whereabouts import check_arguments, check_runner
 from orchestrator_prefect.task_runner import OptimizedTaskRunner
 
 P = ParamSpec("P")
@@ -91,11 +91,12 @@ def optimized_flow(
     """
     given = flow_arguments.pop("task_runner", None)
     refuse_unknown(flow_arguments, optimized_flow)
+    check_arguments(cluster_kwargs=cluster_kwargs)
     where = {
         "cluster": cluster,
         "address": address,
         "cluster_class": cluster_class,
-        "cluster_kwargs": _mapping(cluster_kwargs),
+        "cluster_kwargs": dict(cluster_kwargs) if cluster_kwargs else None,
     }
     options = Options(store, mode, objective, deadline, max_price, report, estimates)
     if given is None:
@@ -112,16 +113,8 @@ def optimized_flow(
     return decorate if fn is None else decorate(fn)
 
 
-def _mapping(cluster_kwargs: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if cluster_kwargs is not None and not isinstance(cluster_kwargs, Mapping):
-        raise InvalidInput(
-            f"cluster_kwargs = {cluster_kwargs!r} is no mapping; expected arguments by name, such "
-            'as {"n_workers": 4}'
-        )
-    return dict(cluster_kwargs) if cluster_kwargs else None
-
-
 def _planned(given: TaskRunner[Any] | type[TaskRunner[Any]], options: Options) -> TaskRunner[Any]:
+    check_runner(given)
     runner = given() if isinstance(given, type) else given
     if isinstance(runner, OptimizedTaskRunner):
         return runner

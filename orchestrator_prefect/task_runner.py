@@ -41,6 +41,7 @@ from orchestrator_prefect.settings.flow_settings import FlowSettings, switched_o
 from orchestrator_prefect.settings.options import Mode, Options
 from orchestrator_prefect.settings.supply import Supply
 from orchestrator_prefect.settings.variables import Variables
+from orchestrator_prefect.settings.whereabouts import check_arguments, check_cluster
 
 teach_prefect()
 
@@ -84,6 +85,10 @@ class OptimizedTaskRunner(DaskTaskRunner):
         estimates: Mapping[str, Any] | None = None,
         advisor: Advisor | None = None,
     ) -> None:
+        check_cluster(cluster, address, cluster_class)
+        check_arguments(
+            cluster_kwargs=cluster_kwargs, adapt_kwargs=adapt_kwargs, client_kwargs=client_kwargs
+        )
         super().__init__(
             cluster=cluster,
             address=address,

@@ -22,13 +22,15 @@ def between(name):
     return "\n".join(line.removeprefix("    ") for line in text.strip("\n").splitlines())
 
 
-def test_planning_by_hand_prints_what_the_readme_shows():
-    code = next(code for code in snippets() if "TaskGraph.build()" in code)
+def test_planning_by_hand_prints_what_the_readme_shows_and_other_questions_follow():
+    by_hand = next(code for code in snippets() if "TaskGraph.build()" in code)
+    others = next(code for code in snippets() if "oc.pareto(" in code)
     warm_up()  # what a first plan of a process has to load is not the plan's budget
-    printed = io.StringIO()
+    printed, names = io.StringIO(), {}
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, "README.md", "exec"), {})
+        exec(compile(by_hand, "README.md", "exec"), names)
     assert printed.getvalue().strip() == between("by hand output").strip()
+    exec(compile(others, "README.md", "exec"), names)
 
 
 def test_every_snippet_is_python_and_imports_what_exists():

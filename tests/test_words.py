@@ -26,6 +26,36 @@ def test_seconds(value: float | None, said: str) -> None:
     assert words.seconds(value) == said
 
 
+@pytest.mark.parametrize(
+    ("nbytes", "said"),
+    [
+        (0.0, "0 bytes"),
+        (7, "7 bytes"),
+        (999.9, "1 kB"),
+        (1500.0, "1.5 kB"),
+        (2.52765e10, "25.3 GB"),
+        (999_999_999.0, "1 GB"),
+        (1e15, "1 PB"),
+        (1e23, "1e+05 EB"),
+        (math.inf, "inf EB"),
+    ],
+)
+def test_sizes(nbytes: float, said: str) -> None:
+    assert words.size(nbytes) == said
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (1e15, 2.52765e10, ("1 PB", "25.3 GB")),
+        (2.5277e10, 2.5276e10, ("25.277 GB", "25.276 GB")),
+        (1e9 + 1, 1e9, ("1000000001 bytes", "1000000000 bytes")),
+    ],
+)
+def test_two_sizes_are_told_apart(one: float, other: float, said: tuple[str, str]) -> None:
+    assert words.two_sizes(one, other) == said
+
+
 def test_percent() -> None:
     assert words.percent(0.1234) == "12.3 %"
     assert words.percent(0.1, sign=True) == "+10.0 %"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from orchestrator_core.cli.quantities import parse_number
-from orchestrator_core.cli.workers import parse_workers
+from orchestrator_core.cli.workers import KNOWN, parse_workers
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster, Worker
@@ -45,8 +45,9 @@ def change_of(typed: Typed, run: RunRecord, others: Sequence[Cluster] = ()) -> C
     """
     taken = set(run.cluster.names)
     added: list[Worker] = []
+    needed = {name for demand in run.graph.demands for name in demand.resources}
     for text in typed.add:
-        added += _added(text, (run.cluster, *others), taken)
+        added += _added(text, (run.cluster, *others), taken, needed)
         if len(added) > MOST_ADDED:
             raise InvalidInput(f"{len(added)} workers; at most {MOST_ADDED} can be added")
     removed: list[str] = []
@@ -60,8 +61,13 @@ def change_of(typed: Typed, run: RunRecord, others: Sequence[Cluster] = ()) -> C
     return Change(tuple(added), tuple(removed), faster, memory)
 
 
-def _added(text: str, clusters: Sequence[Cluster], taken: set[str]) -> list[Worker]:
-    """The workers of one ``--add``; their names are put into `taken`."""
+def _added(
+    text: str, clusters: Sequence[Cluster], taken: set[str], needed: Set[str]
+) -> list[Worker]:
+    """The workers of one ``--add``; their names are put into `taken`.
+
+    `needed`: resources of which the run's tasks take something.
+    """
     found = _ADDED.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(f"--add {text!r}: expected KIND:COUNT, such as gpu:1")
@@ -69,6 +75,8 @@ def _added(text: str, clusters: Sequence[Cluster], taken: set[str]) -> list[Work
     if not 1 <= count <= MOST_ADDED:
         raise InvalidInput(f"--add {text!r}: the count is {count}; expected 1 to {MOST_ADDED}")
     known = {worker.kind: worker for each in reversed(clusters) for worker in each.workers}
+    if kind not in known and "speed" not in _names(rest):
+        _check_properties(rest, text, needed)
     model = _model(kind, rest, known.get(kind), text, list(known))
     free = (name for n in itertools.count(1) if (name := f"new-{kind}-{n}") not in taken)
     names = list(itertools.islice(free, count))
@@ -78,10 +86,11 @@ def _added(text: str, clusters: Sequence[Cluster], taken: set[str]) -> list[Work
 
 def _model(kind: str, rest: str, known: Worker | None, text: str, kinds: list[str]) -> Worker:
     """A worker of the kind; what is stated in `rest` counts more than what is known."""
-    stated = {pair.partition("=")[0].strip() for pair in rest.split(",") if pair}
+    stated = _names(rest)
     if "count" in stated:
         raise InvalidInput(f"--add {text!r}: say how many as {kind}:COUNT")
     if known is None and "speed" not in stated:
+        _check_count(kind, kinds, text)
         others = ", ".join(kinds[:MOST_NAMED])
         raise InvalidInput(
             f"no worker of kind {kind!r} is known: KIND must be one of {others}, "
@@ -93,6 +102,34 @@ def _model(kind: str, rest: str, known: Worker | None, text: str, kinds: list[st
     fields = {name: getattr(described, name) for name in stated if hasattr(described, name)}
     resources = {**known.resources, **described.resources}
     return replace(known, **fields, resources=resources)
+
+
+def _names(rest: str) -> set[str]:
+    """What is stated in ``speed=4,GPU=1``."""
+    return {pair.partition("=")[0].strip() for pair in rest.split(",") if pair}
+
+
+def _check_properties(rest: str, text: str, resources: Set[str]) -> None:
+    """What is no property counts as a resource; where it is all that is said of a kind that nobody
+    knows, one that nobody needs is rather a slip."""
+    unknown = sorted(_names(rest) - {*KNOWN, *resources})
+    if unknown:
+        known = sorted({*KNOWN, *resources} - {"count"})
+        raise InvalidInput(
+            f"--add {text!r}: {unknown[0]!r} is no property of a worker, and no resource that a "
+            f"task of the run needs; there are {', '.join(known)}"
+        )
+
+
+def _check_count(kind: str, kinds: Sequence[str], text: str) -> None:
+    """Of a kind that nobody knows: is it a kind with something else than a count behind it?"""
+    begin = next((known for known in kinds if kind.startswith(f"{known}:")), kind.partition(":")[0])
+    rest = kind[len(begin) + 1 :]
+    if rest:
+        raise InvalidInput(
+            f"--add {text!r}: {rest!r} is neither a count from 1 to {MOST_ADDED} nor name=value; "
+            f"expected something like {begin}:2 or {begin}:2:speed=4"
+        )
 
 
 def _removed(text: str, cluster: Cluster, gone: Sequence[str]) -> list[str]:

@@ -38,6 +38,7 @@ def config(
     ORCHESTRATOR_MODE beats the code.
     """
     from orchestrator_core.cli.console import print_json, remark
+    from orchestrator_core.cli.health.variables import check_variables
     from orchestrator_core.settings import SETTINGS, find
 
     wrong: list[str] = []
@@ -47,7 +48,9 @@ def config(
         for setting in SETTINGS.values()
     ]
     if as_json:
-        print_json({"settings": [_plain(each) for each in found], "wrong": wrong})
+        unknown = [each.found for each in check_variables()]
+        settings = [_plain(each) for each in found]
+        print_json({"settings": settings, "wrong": wrong, "unknown": unknown})
     else:
         _print(found, show_origin)
         for line in _remarks(sources, wrong):
@@ -57,6 +60,7 @@ def config(
 
 
 def _remarks(sources: list[Source], wrong: list[str]) -> Iterator[str]:
+    from orchestrator_core.cli.health.variables import check_variables
     from orchestrator_core.settings.pyproject import nearest
 
     file = nearest()
@@ -65,6 +69,7 @@ def _remarks(sources: list[Source], wrong: list[str]) -> Iterator[str]:
     if all(source.level != "Prefect" for source in sources):
         yield "Prefect was not asked: no server is configured (PREFECT_API_URL)"
     yield from (f"{line}; it is passed over" for line in wrong)
+    yield from (f"{each.found}; {each.mend}" for each in check_variables())
 
 
 def _sources() -> list[Source]:
@@ -125,25 +130,15 @@ def _plain(found: Found) -> dict[str, Any]:
 
 
 def _shown(found: Found) -> str:
+    from orchestrator_core.cli.found import place_of
+
     if found.setting.name == "store":
-        return _database(found.value)
+        return place_of(found.value)
     if found.value is None:
         return "–"
     if isinstance(found.value, bool):
         return str(found.value).lower()
     return f"{found.value:g}" if isinstance(found.value, float) else str(found.value)
-
-
-def _database(location: str | None) -> str:
-    """The database as people may see it: without its password."""
-    from orchestrator_core.errors import StoreError
-    from orchestrator_core.store.location import masked, sqlite_path, to_url
-
-    try:
-        url = to_url(location)
-    except StoreError as error:
-        return f"cannot be read: {error}"
-    return str(sqlite_path(url) or masked(url))
 
 
 def _short(value: str) -> str:

@@ -59,5 +59,5 @@ def _guarded(name: str, look: Callable[[], Check]) -> Check:
     try:
         return look()
     except Exception as error:
-        mend = "install the package again: pip install --force-reinstall prefect-orchestrator"
+        mend = "type, in the folder of its source: pip install --force-reinstall ."
         return bad(name, f"could not be looked at: {type(error).__name__}: {error}", mend)

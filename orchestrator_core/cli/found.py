@@ -40,6 +40,18 @@ def open_store(location: str | None) -> ScheduleStore:
     return ScheduleStore(location, mend=False)
 
 
+def place_of(location: str | None) -> str:
+    """The database as people may see it: the path of a file, or its URL without the password."""
+    from orchestrator_core.errors import StoreError
+    from orchestrator_core.store.location import masked, sqlite_path, to_url
+
+    try:
+        url = to_url(location)
+    except StoreError as error:
+        return f"cannot be read: {error}"
+    return str(sqlite_path(url) or masked(url))
+
+
 def find_run(store: Store, run: str, flow: str | None = None) -> RunRecord:
     """The run that was meant.
 

@@ -64,9 +64,15 @@ class Palette:
 
 
 def draw(
-    uses: Sequence[WorkerUse], palette: Palette, makespan: float, bound: float, width: int
+    uses: Sequence[WorkerUse],
+    palette: Palette,
+    makespan: float,
+    bound: float,
+    width: int,
+    since: str = "",
 ) -> list[Text]:
-    """The lines of the chart: lanes, axis, and where the lower bound lies."""
+    """The lines of the chart: lanes, axis, and where the lower bound lies; `since` says what its
+    zero is, where that is not clear."""
     shown, hidden = _choose(uses)
     by_thread = sum(max(1, len(use.lanes)) for use in shown) <= MOST_LINES
     margin = min(LONGEST_NAME, max((len(clean(use.name)) for use in shown), default=0)) + 1
@@ -81,7 +87,7 @@ def draw(
             lines.append(Text.assemble((label, "bold"), ("│", "dim"), body))
     if hidden:
         lines.append(Text(f"{'':{margin}}and {hidden} more workers", "dim"))
-    return [*lines, *_axis(makespan, bound, margin, cells)]
+    return [*lines, *_axis(makespan, bound, margin, cells, since)]
 
 
 def _choose(uses: Sequence[WorkerUse]) -> tuple[list[WorkerUse], int]:
@@ -164,7 +170,7 @@ def _heights(use: WorkerUse, palette: Palette, makespan: float, cells: int) -> T
     return line
 
 
-def _axis(makespan: float, bound: float, margin: int, cells: int) -> list[Text]:
+def _axis(makespan: float, bound: float, margin: int, cells: int, since: str) -> list[Text]:
     """The time axis: both ends, the quarters, and the lower bound."""
     marks = [round(cells * quarter / 4) for quarter in range(5)]
     rule = Text(" " * margin + "└", "dim")
@@ -181,6 +187,6 @@ def _axis(makespan: float, bound: float, margin: int, cells: int) -> list[Text]:
     lines = [rule, Text("".join(labels).rstrip(), "dim")]
     if makespan > 0 and 0 < bound <= makespan:
         at = margin + round(cells * bound / makespan)
-        text = f"no plan ends before {seconds(bound)} ▲"
+        text = f"no plan ends before {seconds(bound)}{since} ▲"
         lines.append(Text(f"{text:>{at + 1}}" if len(text) <= at else f"{'':{at}}▲ bound", "green"))
     return lines

@@ -9,8 +9,11 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from orchestrator_core.cli.python_module import load_module
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.words import plural
 
 if TYPE_CHECKING:
     from orchestrator_core.conductor import Explanation
@@ -41,9 +44,10 @@ def function_named(target: str, specs: Sequence[str]) -> JaxFunction:
 
     Raises:
         InvalidInput: if there is no such function, or nobody knows what to call it with.
+        BadParameter: for too few or too many arguments.
     """
     if find_spec("jax") is None:
-        raise InvalidInput("JAX is not installed: pip install 'prefect-orchestrator[jax]'")
+        raise InvalidInput("JAX is not installed: pip install 'jax>=0.10.2'")
     source, _, name = target.rpartition(":")
     if not source or not name.isidentifier():
         raise InvalidInput(f"{target!r} names no function; expected {EXPECTED}")
@@ -97,7 +101,42 @@ def _with_specs(function: Callable[..., Any], specs: Sequence[str]) -> JaxFuncti
             kwargs[name.strip()] = argument(text)
         else:
             args.append(argument(spec))
+    _check_arguments(function, args, kwargs)
     return JaxFunction(function, tuple(args), kwargs)
+
+
+def _check_arguments(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Too few or too many are wrong usage, and no matter of what JAX can trace."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        given = len(args) + len(kwargs)
+        raise typer.BadParameter(
+            f"the function takes {_arguments(signature)}, {given} "
+            f"{'is' if given == 1 else 'are'} given: {error}; say --arg SPEC for each",
+            param_hint="'--arg'",
+        ) from None
+
+
+def _arguments(signature: inspect.Signature) -> str:
+    """``3 arguments (q, k, v)``."""
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    usual = [each for each in signature.parameters.values() if each.kind not in variable]
+    least = sum(each.default is each.empty for each in usual)
+    if len(usual) < len(signature.parameters):
+        count = f"at least {plural(least, 'argument')}"
+    elif least < len(usual):
+        count = f"{least} to {plural(len(usual), 'argument')}"
+    else:
+        count = plural(least, "argument")
+    names = ", ".join(each.name for each in usual[:MOST_NAMES])
+    return f"{count} ({names})" if names else count
 
 
 def _takes_nothing(function: Callable[..., Any]) -> bool:

@@ -133,7 +133,7 @@ def _parts(dry: DryRun) -> str:
     chance = dry.predicted - dry.lead - dry.result.makespan
     parts = []
     if dry.lead:
-        parts.append(f"{words.seconds(dry.lead)} until the first task starts")
+        parts.append(f"{words.seconds(dry.lead)} until the first task starts (0 s of the chart)")
     if chance > NOTEWORTHY * dry.predicted:
         parts.append(f"{words.seconds(chance)} because durations vary")
     return f"of which {', '.join(parts)}" if parts else ""
@@ -175,6 +175,7 @@ def _busy(use: WorkerUse, makespan: float) -> float:
 def _chart(console: Console, dry: DryRun, uses: Sequence[WorkerUse], palette: Palette) -> None:
     result = dry.result
     width = min(console.width, 160)
-    for line in draw(uses, palette, result.makespan, result.lower_bound, width):
+    since = " after the first start" if dry.lead else ""
+    for line in draw(uses, palette, result.makespan, result.lower_bound, width, since):
         console.print(line, no_wrap=True, overflow="crop")
     console.print(palette.legend(width))

@@ -42,6 +42,10 @@ def write_report(run: RunRecord, path: Path) -> Path:
 def _check(
     path: Path, force: bool, what: str, example: str, is_ours: Callable[[bytes], bool]
 ) -> None:
+    if str(path) == "-":
+        raise InvalidInput(
+            f"a {what} goes into a file, not to stdout; give a name, such as {example}"
+        )
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; give the name of a file, such as {example}")
     if not path.parent.is_dir():

@@ -29,7 +29,7 @@ def runs(
     promised is known when its last part is submitted.
     """
     from orchestrator_core.cli.console import print_json
-    from orchestrator_core.cli.found import open_store
+    from orchestrator_core.cli.found import open_store, place_of
     from orchestrator_core.cli.tables import print_table
 
     with closing(open_store(store)) as opened:
@@ -38,7 +38,8 @@ def runs(
         print_json([asdict(run) | {"error": _error(run)} for run in found])
         return
     of = f" of {flow!r}" if flow else ""
-    print_table(_columns(), [_row(run) for run in found], f"no runs{of} are stored yet")
+    empty = f"no runs{of} are stored yet in {place_of(store)}"
+    print_table(_columns(), [_row(run) for run in found], empty)
 
 
 def _columns() -> list[Column]:

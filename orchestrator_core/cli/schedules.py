@@ -27,7 +27,7 @@ def schedules(
     What is known, how close to optimal it is, and how often it helped.
     """
     from orchestrator_core.cli.console import print_json
-    from orchestrator_core.cli.found import open_store
+    from orchestrator_core.cli.found import open_store, place_of
     from orchestrator_core.cli.tables import print_table
 
     with closing(open_store(store)) as opened:
@@ -36,7 +36,8 @@ def schedules(
         print_json([_entry(stored) for stored in found])
         return
     of = f" for {flow!r}" if flow else ""
-    print_table(_columns(), [_row(stored) for stored in found], f"no schedules{of} are stored yet")
+    empty = f"no schedules{of} are stored yet in {place_of(store)}"
+    print_table(_columns(), [_row(stored) for stored in found], empty)
 
 
 def _columns() -> list[Column]:

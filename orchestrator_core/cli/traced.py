@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,9 @@ TRACING = "orchestrator_prefect.tracing.asked"
 """Home of what follows flows; by name, because it stands above the command line."""
 
 GUESS = GuessedCosts()
+
+ALIKE = 0.75
+"""Share of their letters from which on one name may have been meant by another."""
 
 
 def parse_parameters(texts: Sequence[str]) -> dict[str, Any]:
@@ -96,14 +100,13 @@ def known_cluster(store: Store) -> tuple[Cluster, tuple[str, ...]]:
 
 
 def _never_ran(flow: str, store: Store, why: str) -> str:
+    """The reason first; flows that ran are named only where one of them may have been meant."""
     known = sorted({run.flow for run in store.runs(limit=1000)})
-    others = (
-        f"flows that have: {', '.join(known[:10])}" if known else "no flow has, in this database"
-    )
-    mend = "" if "@optimized_flow" in why else "; run it once with @optimized_flow, then plan it"
+    close = ", ".join(map(repr, difflib.get_close_matches(flow, known, n=3, cutoff=ALIKE)))
+    mend = "" if "@optimized_flow" in why else ": run it once with @optimized_flow, then plan it"
     return (
-        f"the flow {flow!r} has not finished a run yet ({others}), and cannot be followed before: "
-        f"{why}{mend}"
+        f"the flow {flow!r} cannot be followed: {why}. It has not finished a run yet, either{mend}"
+        + (f"; near its name, and stored: {close}" if close else "")
     )
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from orchestrator_core import words
 from orchestrator_core.cli.console import clean, print_json, remark, results, toned
 from orchestrator_core.cli.tables import Cell, Column, make_table
+from orchestrator_core.plan.result import HINT
 from orchestrator_core.report.gantt import short_kind
 from orchestrator_core.report.whatif import Change, WhatIf
 from orchestrator_core.report.whatif.answer import WorkerLoad
@@ -118,7 +119,8 @@ def _figures(answer: WhatIf) -> Iterator[tuple[str, Text, str]]:
         "as the run was planned" if answer.planned_before else "the best plan, without a change"
     )
     yield "before", Text(words.seconds(answer.before)), f"{source}; it took {_took(answer)}"
-    remark = f"planned by {answer.planner}"
+    kept = answer.planner == HINT
+    remark = "by the plan without the change" if kept else f"planned by {answer.planner}"
     yield "then", Text(words.seconds(answer.after), "bold cyan"), remark
     gap = words.gap_of(answer.after, answer.lower_bound)
     proven = "reached: optimal" if answer.optimal else f"within {words.percent(gap)} of it"
@@ -127,7 +129,10 @@ def _figures(answer: WhatIf) -> Iterator[tuple[str, Text, str]]:
 
 
 def _took(answer: WhatIf) -> str:
-    return words.seconds(answer.took)
+    """What the run took, and why that is less than what `orchestrator runs` says."""
+    took = words.seconds(answer.took)
+    whole = words.seconds(answer.took + answer.lead)
+    return took if whole == took else f"{took} from its first start ({whole} from its submission)"
 
 
 def _workers(loads: Sequence[WorkerLoad], width: int) -> Table:

@@ -16,7 +16,7 @@ def matrix(durations: ArrayLike) -> Floats:
     """`durations` as an (n, w) matrix."""
     try:
         seconds = np.array(durations, dtype=np.float64)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InvalidInstance(f"durations: expected numbers, tasks x workers ({error})") from None
     if seconds.ndim != 2:
         raise InvalidInstance(

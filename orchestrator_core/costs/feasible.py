@@ -9,6 +9,7 @@ from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Demand, Floats, TaskGraph
+from orchestrator_core.words import two_sizes
 
 
 def eligible_pairs(graph: TaskGraph, cluster: Cluster) -> NDArray[np.bool_]:
@@ -73,9 +74,10 @@ def _cause(graph: TaskGraph, cluster: Cluster, task: int) -> str:
     memory = float(needed_memory(graph)[mode])
     large = max(cluster.workers, key=lambda worker: worker.memory)
     if memory > large.memory:
+        wanted, offered = two_sizes(memory, large.memory)
         return (
-            f"needs {memory:g} bytes of memory for itself and its inputs, or for its output; "
-            f"the best worker, {large.name!r}, has {large.memory:g}"
+            f"needs {wanted} of memory for itself and its inputs, or for its output; "
+            f"the best worker, {large.name!r}, has {offered}"
         )
     if demand.eligible is not None:
         known = {w.name for w in cluster.workers} | {plain_kind(w.kind) for w in cluster.workers}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orchestrator_core.costs.feasible import check_feasible, eligible_pairs
+from orchestrator_core.costs.given import check_costs, check_given
 from orchestrator_core.costs.model import CostModel, GraphCosts
 from orchestrator_core.errors import InvalidInstance
 from orchestrator_core.graph.cluster import Cluster
@@ -40,7 +41,11 @@ class Instance:
     seconds: Floats
 
     def __post_init__(self) -> None:
-        seconds = np.array(self.seconds, dtype=np.float64)
+        check_given(self.graph, self.cluster)
+        try:
+            seconds = np.array(self.seconds, dtype=np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InvalidInstance(f"seconds: expected numbers, modes x workers ({error})") from None
         _check_seconds(self.graph, self.cluster, seconds)
         seconds[~eligible_pairs(self.graph, self.cluster)] = np.inf
         check_feasible(self.graph, self.cluster, seconds)
@@ -56,7 +61,10 @@ class Instance:
         Raises:
             InvalidInstance: if the model does not know a task; it is named.
         """
-        seconds = (costs or GraphCosts()).compute_seconds(graph, cluster, quantile)
+        check_given(graph, cluster)
+        model = GraphCosts() if costs is None else costs
+        check_costs(model)
+        seconds = model.compute_seconds(graph, cluster, quantile)
         return Instance(graph, cluster, seconds)
 
     @staticmethod
@@ -170,8 +178,13 @@ def _check_seconds(graph: TaskGraph, cluster: Cluster, seconds: Floats) -> None:
     if wrong.any():
         mode, worker = np.argwhere(wrong)[0]
         task = graph.names[graph.mode_task[mode]]
-        found = "not known" if np.isnan(seconds[mode, worker]) else f"{seconds[mode, worker]:g}"
+        whose = f"the seconds of task {task!r} on worker {cluster.workers[worker].name!r} are"
+        found = float(seconds[mode, worker])
+        if np.isnan(found):
+            raise InvalidInstance(
+                f"{whose} not known; give seconds= to the task, or costs that know it"
+            )
         raise InvalidInstance(
-            f"the seconds of task {task!r} on worker {cluster.workers[worker].name!r} are {found}; "
-            f"they must be >= 0 and <= {LONGEST:g}, or infinity where it may not run"
+            f"{whose} {found:g}; they must be >= 0 and <= {LONGEST:g}, or infinity where it may "
+            "not run"
         )

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.graph.text import shown
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 
 
@@ -86,6 +88,21 @@ class Advisor(Protocol):
     def close(self) -> None:
         """Write what is still to be written, and stop."""
         ...
+
+
+def check_advisor(advisor: object) -> None:
+    """
+    Raises:
+        InvalidInput: for what is neither None nor can be asked.
+    """
+    if isinstance(advisor, type):
+        raise InvalidInput(f"advisor = {shown(advisor)} is a class; give an object of it")
+    able = all(callable(getattr(advisor, name, None)) for name in ("advise", "record"))
+    if advisor is not None and not able:
+        raise InvalidInput(
+            f"advisor = {shown(advisor)} cannot be asked; give an object with advise and record, "
+            "or None for the configured one"
+        )
 
 
 @runtime_checkable

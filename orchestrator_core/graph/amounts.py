@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from numbers import Real
 
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.graph.figures import as_float
 from orchestrator_core.graph.text import ALLOWED, is_name, shown
+
+INFINITY = float("inf")
 
 
 class Amounts(Mapping[str, float]):
@@ -17,14 +18,20 @@ class Amounts(Mapping[str, float]):
     _pairs: tuple[tuple[str, float], ...]
 
     def __init__(self, amounts: Mapping[str, float] | None = None) -> None:
+        if amounts and not isinstance(amounts, Mapping):
+            raise InvalidInput(
+                f"expected amounts by name, such as {{'GPU': 1}}, found {shown(amounts)}"
+            )
         pairs = (amounts or {}).items()
         for name, amount in pairs:
             if not isinstance(name, str) or not is_name(name):
                 raise InvalidInput(
                     f"a resource is named {shown(name)}; it has to be text of {ALLOWED}"
                 )
-            if not isinstance(amount, Real) or not (math.isfinite(amount) and amount >= 0):
-                raise InvalidInput(f"amount of {name!r} must be finite and >= 0, found {amount!r}")
+            if not 0 <= as_float(amount) < INFINITY:
+                raise InvalidInput(
+                    f"amount of {name!r} must be finite and >= 0, found {shown(amount)}"
+                )
         self._pairs = tuple(sorted((name, float(amount)) for name, amount in pairs if amount > 0))
 
     def __getitem__(self, name: str) -> float:

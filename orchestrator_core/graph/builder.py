@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from orchestrator_core.errors import InvalidGraph
+from orchestrator_core.errors import InvalidGraph, InvalidInput
 from orchestrator_core.graph.amounts import NOTHING, Amounts
-from orchestrator_core.graph.task import Mode, Task, eligible_names
+from orchestrator_core.graph.task import Mode, Task, eligible_names, listed
 from orchestrator_core.graph.task_graph import Demand, TaskGraph
+from orchestrator_core.graph.text import shown
 
 _PLAIN = Demand()
 _INFINITY = float("inf")
@@ -67,29 +68,32 @@ class GraphBuilder:
         """Add a task (fields as in `Task`) and an edge from each task in `after`; returns its name.
 
         Raises:
-            InvalidGraph: if the name is taken, or a task of `after` is not there yet; if `after`
-                is a lone string, whose letters would be taken as names.
+            InvalidGraph: if the name is taken, or a task of `after` is not there yet; if `after`,
+                `eligible`, `modes`, `resources` or `consumes` are not what they have to be. Then
+                nothing is added. Numbers are checked by `done`.
         """
-        if isinstance(after, str):
-            raise InvalidGraph(
-                f"after is the string {after!r}; give a tuple of names: ({after!r},)"
-            )
-        self._register(name, kind)
-        modes = tuple(modes)
-        allowed = None if eligible is None else eligible_names(eligible)
-        if modes:
+        self._check_name(name)
+        try:
+            before, pauses = listed("after", after), listed("checkpoints", checkpoints, "(0.5,)")
+            allowed = None if eligible is None else eligible_names(eligible)
+            ways = _modes(modes)
+            demand = _demand("", resources, allowed, consumes)
+        except InvalidInput as error:
+            raise InvalidGraph(f"task {name!r}: {error}") from None
+        for producer in before:
+            if producer != name:  # `done` has a better word for an edge to itself
+                self._known(producer, producer, name)
+        if ways:
             self._refuse_both(name, seconds, threads, memory, resources, consumes)
-            for mode in modes:
-                self._mode(mode, allowed)
-        else:
+        self._register(name, kind)
+        for mode in ways:
+            self._mode(mode, allowed)
+        if not ways:
             self._threads.append(threads)
             self._memory.append(memory)
             self._seconds.append(_UNKNOWN if seconds is None else seconds)
-            plain = not resources and allowed is None and not consumes
-            self._demands.append(
-                _PLAIN if plain else Demand("", Amounts(resources), allowed, Amounts(consumes))
-            )
-        self._mode_count.append(len(modes) or 1)
+            self._demands.append(demand)
+        self._mode_count.append(len(ways) or 1)
         outputs, releases, deadlines, dues, weights, counts = self._columns
         outputs.append(output_bytes)
         releases.append(release)
@@ -97,8 +101,8 @@ class GraphBuilder:
         dues.append(_INFINITY if due is None else due)
         weights.append(weight)
         counts.append(count)
-        self._checkpoints.append(tuple(checkpoints))
-        for producer in after:
+        self._checkpoints.append(pauses)
+        for producer in before:
             self.edge(producer, name)
         return name
 
@@ -142,7 +146,7 @@ class GraphBuilder:
             **self._tasks,
         )
 
-    def _register(self, name: str, kind: str) -> None:
+    def _check_name(self, name: str) -> None:
         if not isinstance(name, str):
             raise InvalidGraph(
                 f"a task is named {name!r}, a {type(name).__name__}; names are strings: str(...)"
@@ -151,14 +155,16 @@ class GraphBuilder:
             raise InvalidGraph(
                 f"two tasks are named {name!r}; names are unique: rename one of them"
             )
+
+    def _register(self, name: str, kind: str) -> None:
         self._index[name] = len(self._index)
         self._kinds.append(kind or name)
 
     def _known(self, name: str, producer: str, consumer: str) -> int:
-        position = self._index.get(name)
+        position = self._index.get(name) if isinstance(name, str) else None
         if position is None:
             raise InvalidGraph(
-                f"edge {producer!r} -> {consumer!r}: there is no task {name!r}; "
+                f"edge {shown(producer)} -> {shown(consumer)}: there is no task {shown(name)}; "
                 "add the task before its edges"
             )
         return position
@@ -186,3 +192,30 @@ class GraphBuilder:
                 f"task {name!r} gives modes and also seconds, threads, memory, resources or "
                 "consumes; with modes, state these in each mode"
             )
+
+
+def _modes(modes: Iterable[Mode]) -> tuple[Mode, ...]:
+    ways = listed("modes", modes, "(Mode(seconds=1),)")
+    wrong = next((way for way in ways if not isinstance(way, Mode)), None)
+    if wrong is not None:
+        raise InvalidGraph(f"{shown(wrong)} is no Mode; give modes=(Mode(seconds=1),)")
+    return ways
+
+
+def _demand(
+    name: str,
+    resources: Mapping[str, float],
+    eligible: tuple[str, ...] | None,
+    consumes: Mapping[str, float],
+) -> Demand:
+    """A demand that asks for nothing is shared."""
+    if not resources and eligible is None and not consumes:
+        return _PLAIN
+    return Demand(name, _amounts("resources", resources), eligible, _amounts("consumes", consumes))
+
+
+def _amounts(what: str, amounts: Mapping[str, float]) -> Amounts:
+    try:
+        return Amounts(amounts)
+    except InvalidInput as error:
+        raise InvalidGraph(f"{what}: {error}") from None

@@ -19,7 +19,7 @@ from orchestrator_core.graph.link import Link as Link
 from orchestrator_core.graph.link import check_links, find_link, inverse
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.graph.worker import Worker as Worker
-from orchestrator_core.graph.worker import check_workers
+from orchestrator_core.graph.worker import workers_of
 
 
 class Cluster:
@@ -66,18 +66,16 @@ class Cluster:
         Raises:
             InvalidCluster: naming the first worker or link that cannot be.
         """
-        members = tuple(workers)
-        check_workers(members)
-        table = dict(links or {})
-        check_links(members, link or Link(), table)
+        members = workers_of(workers)
+        table = {} if links is None else links
+        otherwise = Link() if link is None else link
+        check_links(members, otherwise, table)
         w = len(members)
         matrices = np.zeros((3, w, w))
         for a in range(w):
             for b in range(w):
                 if a != b:
-                    matrices[:, a, b] = inverse(
-                        find_link(members[a], members[b], table, link or Link())
-                    )
+                    matrices[:, a, b] = inverse(find_link(members[a], members[b], table, otherwise))
         self._fill(members, matrices, Amounts(stock))
 
     @classmethod
@@ -95,8 +93,7 @@ class Cluster:
         Raises:
             InvalidCluster: naming the first worker or entry that cannot be.
         """
-        members = tuple(workers)
-        check_workers(members)
+        members = workers_of(workers)
         shape = (len(members), len(members))
         matrices = np.empty((3, *shape))
         given = {

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orchestrator_core.errors import InvalidGraph
+from orchestrator_core.graph.figures import Label, floats, integers
 from orchestrator_core.graph.order import topological_order
 from orchestrator_core.graph.task_graph import Demand, Floats, Ints, TaskGraph
 from orchestrator_core.graph.validate import check_columns, check_edges, check_labels, check_names
@@ -55,16 +56,25 @@ def freeze(
     sets, checkpoints_of = _intern(
         [()] * n if checkpoints is None else checkpoints, n, "checkpoints"
     )
-    per_task = _integers(mode_count, n, "mode_count")
+
+    def of_task(task: int) -> str:
+        return f"task {names[task]!r}"
+
+    per_task = integers(mode_count, n, "mode_count", of_task)
     m = int(per_task.sum())
     all_demands, demand_of = _intern([Demand()] * m if demands is None else demands, m, "demands")
     check_labels(kind_names, all_demands)
-    edges = _Edges.of(producer, consumer, nbytes, multiplicity)
-    columns: dict[str, NDArray[Any]] = {"count": _integers(count, n, "count")}
-    columns |= _all_floats(
-        n, output_bytes=output_bytes, release=release, deadline=deadline, due=due, weight=weight
-    )
-    columns |= _of_modes(threads, memory, seconds, m)
+    edges = _Edges.of(names, producer, consumer, nbytes, multiplicity)
+    given = {
+        "output_bytes": output_bytes,
+        "release": release,
+        "deadline": deadline,
+        "due": due,
+        "weight": weight,
+    }
+    columns: dict[str, NDArray[Any]] = {"count": integers(count, n, "count", of_task)}
+    columns |= {what: floats(column, n, what, of_task) for what, column in given.items()}
+    columns |= _of_modes(threads, memory, seconds, m, lambda k: of_task(_task_of(per_task, k)))
     check_columns(names, per_task, columns, sets, checkpoints_of)
     edges.settle(names, columns["output_bytes"], columns["count"])
     graph = TaskGraph(
@@ -92,15 +102,28 @@ class _Edges:
 
     @staticmethod
     def of(
-        producer: ArrayLike, consumer: ArrayLike, nbytes: ArrayLike, multiplicity: ArrayLike
+        names: tuple[str, ...],
+        producer: ArrayLike,
+        consumer: ArrayLike,
+        nbytes: ArrayLike,
+        multiplicity: ArrayLike,
     ) -> _Edges:
         """As they were given, each column as long as that of the producers."""
         e = np.size(producer)
+        sources = integers(producer, e, "producer", _edge_number)
+        targets = integers(consumer, e, "consumer", _edge_number)
+
+        def label(edge: int) -> str:
+            a, b = int(sources[edge]), int(targets[edge])
+            if min(a, b) >= 0 and max(a, b) < len(names):
+                return f"edge {names[a]!r} -> {names[b]!r}"
+            return _edge_number(edge)
+
         return _Edges(
-            _integers(producer, e, "producer"),
-            _integers(consumer, e, "consumer"),
-            _floats(nbytes, e, "nbytes"),
-            _integers(multiplicity, e, "multiplicity"),
+            sources,
+            targets,
+            floats(nbytes, e, "nbytes", label),
+            integers(multiplicity, e, "multiplicity", label),
         )
 
     def settle(self, names: tuple[str, ...], output_bytes: Floats, counts: Ints) -> None:
@@ -140,6 +163,10 @@ class _Edges:
         self.nbytes = np.where(np.isnan(self.nbytes), output_bytes[self.producer], self.nbytes)
 
 
+def _edge_number(edge: int) -> str:
+    return f"edge number {edge}"
+
+
 def _pointers(sorted_or_not: Ints, n: int) -> Ints:
     return np.concatenate([[0], np.cumsum(np.bincount(sorted_or_not, minlength=n))]).astype(
         np.int64
@@ -158,36 +185,18 @@ def _intern(values: Sequence[Any], length: int, what: str) -> tuple[tuple[Any, .
 
 
 def _of_modes(
-    threads: ArrayLike, memory: ArrayLike, seconds: ArrayLike, length: int
+    threads: ArrayLike, memory: ArrayLike, seconds: ArrayLike, length: int, label: Label
 ) -> dict[str, NDArray[Any]]:
     return {
-        "mode_threads": _integers(threads, length, "threads"),
-        "mode_memory": _floats(memory, length, "memory"),
-        "mode_seconds": _floats(seconds, length, "seconds"),
+        "mode_threads": integers(threads, length, "threads", label),
+        "mode_memory": floats(memory, length, "memory", label),
+        "mode_seconds": floats(seconds, length, "seconds", label),
     }
 
 
-def _all_floats(length: int, **columns: ArrayLike) -> dict[str, NDArray[Any]]:
-    return {name: _floats(column, length, name) for name, column in columns.items()}
-
-
-def _floats(column: ArrayLike, length: int, what: str) -> Floats:
-    try:
-        values = np.asarray(column, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise InvalidGraph(f"{what}: expected {length} numbers ({error})") from None
-    if values.shape not in ((), (length,)):
-        raise InvalidGraph(f"{what} has shape {values.shape}; expected a number or ({length},)")
-    return np.array(np.broadcast_to(values, (length,)))
-
-
-def _integers(column: ArrayLike, length: int, what: str) -> Ints:
-    values: NDArray[Any] = _floats(column, length, what)
-    wrong = ~(np.abs(values) < 2.0**53) | (values != np.floor(values))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise InvalidGraph(f"{what}: expected integers, found {values[at]!r} at position {at}")
-    return values.astype(np.int64)
+def _task_of(per_task: Ints, mode: int) -> int:
+    """The task of a position among all modes."""
+    return int(np.searchsorted(np.cumsum(per_task), mode, side="right"))
 
 
 def _lock(graph: TaskGraph) -> None:

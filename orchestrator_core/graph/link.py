@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 
 from orchestrator_core.errors import InvalidCluster
+from orchestrator_core.graph.figures import as_float
+from orchestrator_core.graph.text import shown
 from orchestrator_core.graph.worker import Worker
 
 
@@ -37,6 +38,7 @@ def check_links(
     Raises:
         InvalidCluster: naming the first link that cannot be, or is between workers unknown.
     """
+    _check_types(link, links)
     known = {worker.name for worker in workers} | {worker.kind for worker in workers}
     for pair, each in {("any", "any"): link, **links}.items():
         where = f"link {pair[0]!r} -> {pair[1]!r}"
@@ -45,13 +47,31 @@ def check_links(
             raise InvalidCluster(
                 f"{where}: no worker has the name or kind {missing!r}; there are {sorted(known)}"
             )
-        if not (isinstance(each.latency, Real) and 0 <= each.latency < math.inf):
-            raise InvalidCluster(f"{where} has latency = {each.latency!r}; it must be finite, >= 0")
-        # The inverse of a still smaller rate would be infinite.
-        if not all(isinstance(r, Real) and r > 1e-300 for r in (each.bandwidth, each.encode_rate)):
+        if not 0 <= as_float(each.latency) < math.inf:
             raise InvalidCluster(
-                f"{where} has bandwidth = {each.bandwidth!r}, encode_rate = {each.encode_rate!r}; "
-                "both must be > 0 bytes per second"
+                f"{where} has latency = {shown(each.latency)}; it must be finite, >= 0"
+            )
+        # The inverse of a still smaller rate would be infinite.
+        if not all(as_float(rate) > 1e-300 for rate in (each.bandwidth, each.encode_rate)):
+            raise InvalidCluster(
+                f"{where} has bandwidth = {shown(each.bandwidth)}, encode_rate = "
+                f"{shown(each.encode_rate)}; both must be > 0 bytes per second"
+            )
+
+
+def _check_types(link: object, links: object) -> None:
+    if not isinstance(link, Link):
+        raise InvalidCluster(
+            f"link is {shown(link)}; give a Link: Link(latency=0.001, bandwidth=1e8)"
+        )
+    example = "{('a', 'b'): Link(bandwidth=1e8)}"
+    if not isinstance(links, Mapping):
+        raise InvalidCluster(f"links is {shown(links)}; give a mapping: {example}")
+    for pair, each in links.items():
+        two = isinstance(pair, tuple) and len(pair) == 2
+        if not (two and isinstance(each, Link)):
+            raise InvalidCluster(
+                f"links has {shown(pair)}: {shown(each)}; give two workers and a Link: {example}"
             )
 
 

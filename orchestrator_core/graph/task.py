@@ -8,16 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from orchestrator_core.errors import InvalidGraph
 from orchestrator_core.graph.amounts import NOTHING, Amounts
+from orchestrator_core.graph.text import shown
+
+T = TypeVar("T")
 
 
 def eligible_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The names as a tuple; a lone string is refused, since its letters would be taken as names."""
-    if isinstance(names, str):
-        raise InvalidGraph(f"eligible is the string {names!r}; give a tuple of names: ({names!r},)")
-    return tuple(names)
+    """The workers' names or kinds as a tuple, which a lone string is not."""
+    return listed("eligible", names)
+
+
+def listed(what: str, values: Iterable[T], example: str = "('name',)") -> tuple[T, ...]:
+    """The values as a tuple; a lone string is refused, since its letters would be taken as them.
+
+    Raises:
+        InvalidGraph: for what cannot be listed.
+    """
+    if isinstance(values, str):
+        raise InvalidGraph(f"{what} is the string {values!r}; give a tuple of names: ({values!r},)")
+    if not isinstance(values, Iterable):
+        raise InvalidGraph(f"{what} is {shown(values)}; give a tuple: {example}")
+    return tuple(values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ from zlib import crc32
 MAX_NAME = 1_000
 """Longest name, in characters."""
 
+LARGEST = 10**308
+"""From here on a whole number is too long for a message, or even for `repr`."""
+
 ALLOWED = f"1 to {MAX_NAME} characters, and no control characters or lone surrogates"
 
 
@@ -36,4 +39,6 @@ def _printable(text: str) -> bool:
 
 def shown(text: object) -> str:
     """The text as a message shows it: shortened, and with nothing that cannot be printed."""
+    if isinstance(text, int) and abs(text) >= LARGEST:
+        return "a whole number of more than 308 digits"
     return ascii(text[:60] if isinstance(text, str) else text)

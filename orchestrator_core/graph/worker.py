@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.graph.amounts import NOTHING, Amounts
+from orchestrator_core.graph.figures import as_float
 from orchestrator_core.graph.text import ALLOWED, is_name, shown
 from orchestrator_core.graph.validate import check_names
 
@@ -41,11 +41,28 @@ class Worker:
         object.__setattr__(self, "resources", Amounts(self.resources))
 
 
-def check_workers(workers: tuple[Worker, ...]) -> None:
-    """
+def workers_of(given: Iterable[Worker]) -> tuple[Worker, ...]:
+    """The workers that were handed in, checked.
+
     Raises:
-        InvalidCluster: if there are none, naming the first that cannot be.
+        InvalidCluster: if there are none, or naming the first that is none or cannot be.
     """
+    if isinstance(given, (str, Worker)) or not isinstance(given, Iterable):
+        one = f"Worker({given.name!r})" if isinstance(given, Worker) else "Worker('name')"
+        raise InvalidCluster(f"workers is {shown(given)}; give a list of Workers: [{one}]")
+    workers = tuple(given)
+    for position, worker in enumerate(workers):
+        if not isinstance(worker, Worker):
+            name = worker[:60] if isinstance(worker, str) else "name"
+            raise InvalidCluster(
+                f"worker {position} is {shown(worker)}, a {type(worker).__name__}; "
+                f"give Worker({name!r})"
+            )
+    _check(workers)
+    return workers
+
+
+def _check(workers: tuple[Worker, ...]) -> None:
     if not workers:
         raise InvalidCluster("a cluster with no workers can run nothing; give at least one Worker")
     check_names(tuple(worker.name for worker in workers), "worker", InvalidCluster)
@@ -54,9 +71,9 @@ def check_workers(workers: tuple[Worker, ...]) -> None:
         rules = {
             "kind": (worker.kind, f"text of {ALLOWED}", _is_label(worker.kind)),
             "threads": (threads, "an integer >= 1", _whole(threads)),
-            "memory": (memory, "> 0 bytes", isinstance(memory, Real) and memory > 0),
-            "speed": (speed, "finite and > 0", isinstance(speed, Real) and 0 < speed < math.inf),
-            "price": (price, "finite and >= 0", isinstance(price, Real) and 0 <= price < math.inf),
+            "memory": (memory, "> 0 bytes", as_float(memory) > 0),
+            "speed": (speed, "finite and > 0", 0 < as_float(speed) < math.inf),
+            "price": (price, "finite and >= 0", 0 <= as_float(price) < math.inf),
         }
         for what, (found, possible, fine) in rules.items():
             if not fine:

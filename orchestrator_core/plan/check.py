@@ -44,6 +44,7 @@ from orchestrator_core.plan.checks.times import (
 )
 from orchestrator_core.plan.checks.transfers import check_transfers
 from orchestrator_core.plan.checks.uses import uses_of
+from orchestrator_core.plan.given import check_instance, check_is_schedule
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -54,8 +55,10 @@ def check_schedule(instance: Instance, schedule: Schedule) -> None:
 
     Raises:
         InvalidSchedule: with the first rule that is broken, the task that breaks it, what was
-            found and what was possible.
+            found and what was possible. InvalidInput: for what is no schedule at all.
     """
+    check_instance(instance)
+    check_is_schedule(schedule, "the schedule")
     check_finite(schedule)
     rows = resolve(instance, schedule)
     check_durations(rows)

@@ -22,6 +22,7 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.crew import pool
 from orchestrator_core.plan.engine.compiled import not_compiling
 from orchestrator_core.plan.first_bound import first_bound
+from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.guard import guarded
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.effort import Effort
@@ -32,6 +33,7 @@ from orchestrator_core.plan.objectives.search import ObjectiveSearch
 from orchestrator_core.plan.phases import fit, phases, search_share
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reduce.coarse_search import CoarseSearch
+from orchestrator_core.plan.result import HINT as HINT
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_search import GeneralSearch
@@ -49,9 +51,6 @@ TO_ASK = 0.02
 
 GRACE = 2.0
 """Seconds beyond its budget after which a planner counts as hanging."""
-
-HINT = "hint"
-"""Names the schedule that was handed in, where a planner's name is expected."""
 
 
 def plan(
@@ -76,11 +75,14 @@ def plan(
 
     Raises:
         InvalidInput: if a name is none of a planner's or a criterion's; the message lists them.
-            Also for what is no instance or no budget.
+            Also for what is no instance, no budget or no schedule.
         UnsupportedInstance: if no planner can take the instance; it names their reasons.
         PlanningFailed: if no planner found a schedule; it says what each of them met.
     """
-    _check_types(instance, budget)
+    check_instance(instance)
+    check_budget(budget)
+    if hint is not None:
+        check_is_schedule(hint, "the hint")
     chosen = _choose(registered() if _registry is None else _registry, planners)
     if len(instance.graph) == 0:
         return _nothing(instance)
@@ -89,18 +91,6 @@ def plan(
     cold = frozenset[str]() if waits else warm.load()
     with not_compiling() if cold else contextlib.nullcontext():
         return _Planning(board, hint, cold).ask(chosen)
-
-
-def _check_types(instance: object, budget: object) -> None:
-    if not isinstance(instance, Instance):
-        raise InvalidInput(
-            f"a plan is made of an Instance, not of a {type(instance).__name__}; "
-            "Instance.price(graph, cluster) makes one"
-        )
-    if budget is not None and not isinstance(budget, Budget):
-        raise InvalidInput(
-            f"budget={budget!r}: expected a Budget, such as Budget(seconds=2), or None"
-        )
 
 
 def registered() -> tuple[Planner, ...]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 OPTIMALITY_TOLERANCE = 1e-6
 """A schedule counts as optimal when its gap is at most this: what rounding to ticks can cost."""
 
+HINT = "hint"
+"""Names the schedule that was handed in, where a planner's name is expected."""
+
 
 class PlanStatus(enum.StrEnum):
     """What is known about a schedule."""

@@ -11,7 +11,7 @@ _ALL = (
     Setting(
         "store",
         "database of schedules and runs: a URL or a path",
-        reading.text,
+        reading.database,
         variable="ORCHESTRATOR_DB",
         is_secret=True,
         is_path=True,

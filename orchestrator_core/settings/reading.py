@@ -29,6 +29,14 @@ def text(value: object) -> str:
     return value.strip()
 
 
+def database(value: object) -> str:
+    """The URL or the path of a database; what it says may be secret, so it is not shown."""
+    try:
+        return text(value)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; expected a URL or a path, such as 'runs.db'") from None
+
+
 def objective(value: object) -> str:
     """Criteria, as text or as several names."""
     try:

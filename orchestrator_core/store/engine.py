@@ -47,7 +47,7 @@ def open_engine(
     except ImportError as error:
         raise StoreError(
             f"the driver of {url.drivername!r} is not installed ({error}); "
-            "type: pip install 'prefect-orchestrator[postgres]'"
+            "type: pip install 'psycopg[binary]>=3.2'"
         ) from None
     _tune_sqlite(engine, foreign_keys, busy_seconds, logged=not read_only(url))
     return engine

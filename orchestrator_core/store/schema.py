@@ -137,6 +137,6 @@ def check(connection: Connection) -> bool:
 def _too_new(revision: str) -> SchemaMismatch:
     return SchemaMismatch(
         f"the database is at revision {revision}; this version knows {', '.join(REVISIONS)}. "
-        "A newer version or another program wrote it; type: "
-        "pip install --upgrade prefect-orchestrator, or set ORCHESTRATOR_DB to another database"
+        "A newer version or another program wrote it; "
+        "install the newest version of this package, or set ORCHESTRATOR_DB to another database"
     )

@@ -6,11 +6,11 @@ import asyncio
 import logging
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
-from inspect import isasyncgen, iscoroutine, isgenerator
+from inspect import isasyncgen, iscoroutine, isgenerator, signature
 from typing import Any
 
 from prefect.context import FlowRunContext
@@ -95,9 +95,19 @@ def _checked(flow: Flow[..., Any], parameters: Mapping[str, Any]) -> dict[str, A
         given = get_call_parameters(flow.fn, (), dict(parameters))
         return flow.validate_parameters(given) if flow.should_validate_parameters else given
     except Exception as error:
+        why = _unbound(flow.fn, parameters) or str(error).rstrip(".")
         raise Refused(
-            f"parameters of flow {flow.name!r}: {error}; give them as --param NAME=VALUE"
+            f"parameters of flow {flow.name!r}: {why}; give them as --param NAME=VALUE"
         ) from None
+
+
+def _unbound(function: Callable[..., Any], parameters: Mapping[str, Any]) -> str:
+    """Which are missing, or too many, in fewer words than Prefect's; empty if they fit."""
+    try:
+        signature(function).bind(**parameters)
+    except TypeError as error:
+        return str(error)
+    return ""
 
 
 def _follow(flow: Flow[..., Any], given: dict[str, Any], over: Watch, loop: asyncio.Runner) -> None:

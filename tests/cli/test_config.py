@@ -133,3 +133,15 @@ def test_a_narrow_terminal_is_left_to_values_and_origins(
     assert "pyproject.toml" in narrow
     assert max(map(len, narrow.splitlines())) <= 70
     assert "meaning" in invoke("config").out
+
+
+def test_a_misspelt_variable_is_named_and_nothing_fails(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORCHESTRATOR_MDOE", "off")
+    shown = invoke("config")
+    assert shown.code == 0
+    assert "ORCHESTRATOR_MDOE is no setting: nobody reads it" in shown.err
+    assert "did you mean ORCHESTRATOR_MODE?" in shown.err
+    (unknown,) = json.loads(invoke("config", "--json").out)["unknown"]
+    assert unknown == "ORCHESTRATOR_MDOE is no setting: nobody reads it"

@@ -64,7 +64,7 @@ def test_check_finds_a_database_of_a_newer_version(invoke: Invoke, database: Pat
     failed = invoke("db", "check")
     assert failed.code == 1
     assert "does not fit this version" in failed.out
-    assert "pip install --upgrade" in failed.out
+    assert "install the newest version of this package" in failed.out
     listing = invoke("runs")
     assert listing.code == 1
     assert "9999" in listing.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -20,6 +21,7 @@ from orchestrator_core.cli.health import (
     variables,
 )
 from orchestrator_core.cli.health.check import Check, Verdict
+from orchestrator_core.cli.health.writable import may_write
 from orchestrator_core.plan import warm, warm_notes
 from orchestrator_core.plan.engine.locked import locked
 from orchestrator_core.plan.result import PlanResult
@@ -272,3 +274,51 @@ def test_a_probe_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_probe_gives_the_last_line() -> None:
     program = "import os; print('noise'); print('[1, \"' + os.environ['X'] + '\"]')"
     assert probe.probe(program, {"X": "y"}) == [1, "y"]
+
+
+def test_a_folder_in_which_no_file_can_be_made_is_found(
+    invoke: Invoke, quick: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file stands where a folder would have to be; root, too, is stopped by that."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ORCHESTRATOR_DB", str(tmp_path / "file" / "runs.db"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    found = invoke("doctor", "--json")
+    assert found.code == 1
+    checks = {check["name"]: check for check in json.loads(found.out)["checks"]}
+    assert checks["database"]["verdict"] == "bad"
+    assert f"no file can be made in {tmp_path / 'file'}" in checks["database"]["found"]
+    assert "set ORCHESTRATOR_DB to a path in one" in checks["database"]["mend"]
+    assert checks["compiled code"]["verdict"] == "warning"
+    assert "NUMBA_CACHE_DIR" in checks["compiled code"]["mend"]
+
+
+@pytest.mark.parametrize(
+    ("below", "may"), [("", True), ("new/deeper", True), ("file", False), ("file/below", False)]
+)
+def test_where_files_can_be_made(tmp_path: Path, below: str, may: bool) -> None:
+    (tmp_path / "file").touch()
+    assert may_write(tmp_path / below) is may
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="only where there is /proc")
+def test_rights_alone_do_not_make_a_folder_writable() -> None:
+    assert not may_write(Path("/proc/orchestrator"))
+
+
+def test_what_is_to_be_installed_is_on_an_index() -> None:
+    """This package is on none, so its extras are named by what is in them."""
+    root = Path(__file__).parents[2]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    optional = extras["optional-dependencies"]
+    texts = [
+        path.read_text()
+        for folder in ("orchestrator_core", "orchestrator_prefect", "examples", "docs")
+        for path in (*(root / folder).rglob("*.py"), *(root / folder).rglob("*.md"))
+    ]
+    assert not [text for text in texts if f"{installed.DISTRIBUTION}[" in text]
+    for extra in ("jax", "postgres"):
+        (needed,) = optional[extra]
+        assert any(f"pip install '{needed}'" in text for text in texts), needed

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator_core.cli.jax_function import _arguments
 from tests.cli.conftest import Invoke
 
 MODULE = """
@@ -23,6 +25,9 @@ def branches(x):
     return x if x.sum() > 0 else -x
 
 branches.example_args = (jax.ShapeDtypeStruct((3,), "float32"),)
+
+def attention(q, k, v):
+    return jax.nn.softmax(q @ k) @ v
 
 def make():
     return double, (jnp.ones(3),)
@@ -84,11 +89,42 @@ def test_a_factory_and_json(invoke: Invoke, module: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("specs", "told"),
+    [
+        (["f32[4]"], "takes 3 arguments (q, k, v), 1 is given: missing a required argument: 'k'"),
+        (["f32[4]"] * 4, "takes 3 arguments (q, k, v), 4 are given: too many positional"),
+        (["f32[4]", "f32[4]", "x=f32[4]"], "3 are given: missing a required argument: 'v'"),
+    ],
+)
+def test_too_few_or_too_many_arguments_are_wrong_usage(
+    invoke: Invoke, module: str, specs: list[str], told: str
+) -> None:
+    arguments = [word for spec in specs for word in ("--arg", spec)]
+    done = invoke("explain", f"{module}:attention", *arguments)
+    assert done.code == 2
+    assert told in " ".join(done.err.replace("│", "").split())
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda: None, "0 arguments"),
+        (lambda q: None, "1 argument (q)"),
+        (lambda q, scale=1: None, "1 to 2 arguments (q, scale)"),
+        (lambda q, *more: None, "at least 1 argument (q)"),
+        (lambda **more: None, "at least 0 arguments"),
+    ],
+)
+def test_how_many_arguments_in_words(function: Any, said: str) -> None:
+    assert _arguments(inspect.signature(function)) == said
+
+
+@pytest.mark.parametrize(
     ("words", "told"),
     [
         (["double"], "expected MODULE:FUNCTION or FILE.py:FUNCTION"),
         (["{}:double"], "--arg SPEC"),
-        (["{}:triple"], "it has double, branches, make"),
+        (["{}:triple"], "it has double, branches, attention, make"),
         (["{}:number"], "is no function but a int"),
         (["{}:double", "--arg", "f31[2]"], "expected a type and shape"),
         (["{}:double", "--arg", "f32[2]", "--deny", "tilling"], "possible: algebra"),

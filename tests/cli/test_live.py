@@ -13,7 +13,7 @@ from rich.text import Text
 
 from orchestrator_core import cli
 from orchestrator_core.cli.live import gantt_view
-from orchestrator_core.cli.live.status_view import _figures
+from orchestrator_core.cli.live.status_view import COUNTED, _figures, show
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from tests.cli.conftest import Invoke
 from tests.execute.dask.advisors import FixedAdvisor
@@ -179,3 +179,17 @@ def test_a_mark_stands_where_the_time_is_now() -> None:
     assert mark.plain.endswith("now, 5.00 s ▼")
     assert len(mark) == 1 + 50 + 1
     assert gantt_view._now(answer | {"run": {"closed": True}}, [], 10.0, 103).plain == ""
+
+
+@pytest.mark.parametrize(
+    ("placed", "said"), [(0, "nothing has run yet"), (164, "no run is under way; so far:")]
+)
+def test_a_cluster_on_which_nothing_runs_now(
+    capsys: pytest.CaptureFixture[str], placed: int, said: str
+) -> None:
+    counters = {**dict.fromkeys(COUNTED, 0), "placed": placed}
+    status = {"mode": "auto", "workers": [], "withdrawn": "", "runs": [], "counters": counters}
+    show(status)
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert f"placed {placed} · moved 0" in shown

@@ -227,12 +227,14 @@ def test_a_flow_that_never_ran_must_run_once(
 ) -> None:
     path = tmp_path / "my_flow.py"
     path.write_text(FLOW, encoding="utf-8")
-    store.add_run(a_run(flow="another"))
+    for i, flow in enumerate(("another", "pipelines", "rechunk-sum+x")):
+        store.add_run(a_run(f"{i}" * 32, flow=flow))
     failed = invoke("plan", f"{path}:pipeline")
     assert (failed.code, failed.out) == (1, "")
-    assert "'pipeline' has not finished a run yet" in failed.err
-    assert "another" in failed.err
-    assert "run it once" in failed.err
+    said = failed.err.splitlines()[-1]
+    assert said.startswith("error: the flow 'pipeline' cannot be followed: ")
+    assert "It has not finished a run yet, either: run it once with" in said
+    assert said.endswith("near its name, and stored: 'pipelines'")
 
 
 def test_a_flow_that_ran_is_planned_from_what_was_learned(
@@ -265,7 +267,8 @@ def test_a_flow_is_forecast_from_its_first_submission(
     assert found["lower_bound_s"] <= found["predicted_s"]
     assert min(row["start_s"] for row in found["assignments"]) == 0.0
     text = invoke("plan", f"{path}:pipeline").out
-    assert "of which 0.70 s until the first task starts" in " ".join(text.split())
+    assert "of which 0.70 s until the first task starts (0 s of" in " ".join(text.split())
+    assert "s after the first start ▲" in text
 
 
 def test_the_pauses_of_a_flows_code_are_forecast(
@@ -317,8 +320,13 @@ def test_hostile_names_are_only_text(invoke: Invoke, tmp_path: Path) -> None:
     ("predicted", "lead", "said"),
     [
         (5.0, 0.0, ""),
-        (6.0, 1.0, "of which 1.00 s until the first task starts"),
-        (6.7, 1.0, "of which 1.00 s until the first task starts, 0.70 s because durations vary"),
+        (6.0, 1.0, "of which 1.00 s until the first task starts (0 s of the chart)"),
+        (
+            6.7,
+            1.0,
+            "of which 1.00 s until the first task starts (0 s of the chart), "
+            "0.70 s because durations vary",
+        ),
         (5.7, 0.0, "of which 0.70 s because durations vary"),
     ],
 )

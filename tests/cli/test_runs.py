@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 from orchestrator_core.store.sql import ScheduleStore
 from tests.cli.conftest import Invoke, a_run
@@ -24,10 +25,12 @@ KEYS = {
 }
 
 
-def test_no_runs_is_a_sentence_or_an_empty_list(invoke: Invoke) -> None:
+def test_no_runs_is_a_sentence_with_the_place_or_an_empty_list(
+    invoke: Invoke, database: Path
+) -> None:
     nothing = invoke("runs")
     assert (nothing.code, nothing.out) == (0, "")
-    assert nothing.err == "no runs are stored yet\n"
+    assert nothing.err == f"no runs are stored yet in {database}\n"
     assert json.loads(invoke("runs", "--json").out) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -45,8 +46,9 @@ def stored(graph: str = "abcdef1234", flow: str = "pipeline") -> StoredSchedule:
     )
 
 
-def test_an_empty_cache_is_a_sentence_or_an_empty_list(invoke: Invoke) -> None:
-    assert "no schedules for 'x' are stored yet" in invoke("schedules", "--flow", "x").err
+def test_an_empty_cache_is_a_sentence_or_an_empty_list(invoke: Invoke, database: Path) -> None:
+    said = invoke("schedules", "--flow", "x").err
+    assert said == f"no schedules for 'x' are stored yet in {database}\n"
     assert json.loads(invoke("schedules", "--json").out) == []
 
 

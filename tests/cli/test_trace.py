@@ -45,3 +45,14 @@ def test_a_trace_may_be_replaced_but_other_files_are_not_touched(
     assert "years" in precious.read_text()
     assert invoke("trace", "last", "-o", precious, "--force").code == 0
     assert invoke("trace", "last", "-o", precious).code == 0
+
+
+@pytest.mark.parametrize("command", ["trace", "report"])
+def test_stdout_is_no_place_for_it(
+    invoke: Invoke, store: ScheduleStore, tmp_path: Path, command: str
+) -> None:
+    store.add_run(a_run())
+    refused = invoke(command, "last", "-o", "-")
+    assert refused.code == 1
+    assert f"a {command} goes into a file, not to stdout; give a name" in refused.err
+    assert not (tmp_path / "-").exists()

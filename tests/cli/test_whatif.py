@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator_core.cli.changes import Typed, change_of
 from orchestrator_core.cli.whatif_view import said
+from orchestrator_core.errors import InvalidInput
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.report.whatif import Change
 from orchestrator_core.store.sql import ScheduleStore
@@ -35,6 +37,19 @@ def test_what_it_saves_and_what_nothing_can_save_more_than(
     assert "reached: optimal" in text
 
 
+def test_what_a_run_took_is_told_from_both_of_its_beginnings(
+    invoke: Invoke, store: ScheduleStore
+) -> None:
+    """`orchestrator runs` counts from the first submission, this from the first task's start."""
+    run = a_run()
+    late = tuple(replace(task, start=task.start + 0.5, end=task.end + 0.5) for task in run.tasks)
+    store.add_run(replace(run, tasks=late, seconds=run.seconds + 0.5))
+    shown = invoke("whatif", "last", "--faster", "kind-fit=2x", "--seconds", "0.2").out
+    text = " ".join(shown.split())
+    assert "it took 3.30 s from its first start (3.80 s from its submission)" in text
+    assert "by hint" not in text
+
+
 def test_a_worker_that_goes_costs_and_one_that_cannot_help_saves_nothing(
     invoke: Invoke, planned: ScheduleStore
 ) -> None:
@@ -57,6 +72,23 @@ def test_json_has_the_same_figures(invoke: Invoke, planned: ScheduleStore) -> No
     assert told["change"]["add"] == [{"name": "new-gpu-1", "kind": "gpu", "speed": 4.0}]
     assert "never" not in told["notes"]
     assert len(told["notes"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        ("gpu:1:foo=4", "'foo' is no property of a worker, .* there are memory, price, speed"),
+        ("fast:-1", "'-1' is neither a count from 1 to 1000 nor name=value; .* fast:2 or"),
+        ("fast:two", "'two' is neither a count"),
+        ("gpu:1.5", "'1.5' is neither a count .* gpu:2"),
+        ("fast:1:speed", "'1:speed' is neither a count"),
+        ("fast:0", "the count is 0; expected 1 to 1000"),
+        ("gpu", "no worker of kind 'gpu' is known"),
+    ],
+)
+def test_what_is_wrong_with_an_added_worker_is_what_is_named(added: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        change_of(Typed(add=(added,)), a_run())
 
 
 def test_a_change_that_cannot_be_is_an_error(invoke: Invoke, planned: ScheduleStore) -> None:

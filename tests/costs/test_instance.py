@@ -25,6 +25,10 @@ from orchestrator_core.graph.task import Edge, Mode, Task
 from orchestrator_core.graph.task_graph import TaskGraph
 from tests.strategies import instances
 
+BUILDER = TaskGraph.build()
+GRAPH = TaskGraph.from_tasks([Task("a", seconds=1.0)])
+CLUSTER = Cluster([Worker("w")])
+
 
 def price(*tasks: Task, on: Cluster | Worker, edges: list[Edge] | None = None) -> Instance:
     cluster = on if isinstance(on, Cluster) else Cluster([on])
@@ -53,7 +57,7 @@ class TestPrice:
 
     def test_an_unknown_duration_is_named(self) -> None:
         with pytest.raises(
-            InvalidInstance, match="seconds of task 'b' on worker 'w' are not known"
+            InvalidInstance, match="of task 'b' on worker 'w' are not known; give seconds="
         ):
             price(Task("a", seconds=1.0), Task("b"), on=Worker("w"))
 
@@ -61,6 +65,31 @@ class TestPrice:
     def test_seconds_that_are_none(self, bad: float) -> None:
         with pytest.raises(InvalidInstance, match="task 't1' on worker 'w0'"):
             Instance.from_arrays([[1.0], [bad]], [])
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ((BUILDER, CLUSTER), r"still a GraphBuilder; its done\(\)"),
+            ((None, CLUSTER), "the graph is None; give a TaskGraph"),
+            ((CLUSTER, GRAPH), "they are swapped"),
+            ((CLUSTER, BUILDER), "they are swapped"),
+            ((GRAPH, None), "the cluster is None; give a Cluster"),
+            ((GRAPH, [Worker("w")]), "the cluster is .*, a list; give a Cluster"),
+            ((GRAPH, CLUSTER, "history"), "costs is 'history', a str; give a cost model"),
+            ((GRAPH, CLUSTER, GraphCosts), "costs is .*; give a cost model"),
+        ],
+    )
+    def test_what_cannot_be_priced(self, given: tuple[Any, ...], message: str) -> None:
+        with pytest.raises(InvalidInstance, match=message):
+            Instance.price(*given)
+        if len(given) == 2:
+            with pytest.raises(InvalidInstance, match=message):
+                Instance(*given, np.ones((1, 1)))
+
+    @pytest.mark.parametrize("bad", ["x", [[10**400]], [[1.0], [1.0, 2.0]]])
+    def test_seconds_that_are_no_numbers(self, bad: Any) -> None:
+        with pytest.raises(InvalidInstance, match="seconds: expected numbers"):
+            Instance(GRAPH, CLUSTER, bad)
 
     def test_the_shape_of_seconds(self) -> None:
         graph = TaskGraph.from_tasks([Task("a", seconds=1.0)])

@@ -201,3 +201,37 @@ class TestRefused:
     def test_what_is_no_matrix(self) -> None:
         with pytest.raises(InvalidCluster, match="latency: expected a number"):
             Cluster.from_matrices(TWO, latency="slow")
+
+
+@pytest.mark.parametrize(
+    ("workers", "message"),
+    [
+        (["a", "b"], r"worker 0 is 'a', a str; give Worker\('a'\)"),
+        ([Worker("a"), 5], r"worker 1 is 5, a int; give Worker\('name'\)"),
+        ("abc", r"workers is 'abc'; give a list of Workers: \[Worker"),
+        (Worker("a"), r"give a list of Workers: \[Worker\('a'\)\]"),
+        (None, "workers is None; give a list"),
+    ],
+)
+def test_what_is_no_list_of_workers(workers: Any, message: str) -> None:
+    with pytest.raises(InvalidCluster, match=message):
+        Cluster(workers)
+    with pytest.raises(InvalidCluster, match=message):
+        Cluster.from_matrices(workers)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"link": 1e8}, r"link is 100000000.0; give a Link: Link\("),
+        ({"link": 0}, "link is 0; give a Link"),
+        ({"links": 5}, "links is 5; give a mapping"),
+        ({"links": {"ab": Link()}}, "links has 'ab': .* give two workers and a Link"),
+        ({"links": {("a", "b"): 1e8}}, "give two workers and a Link"),
+        ({"link": Link(latency=10**400)}, "latency = a whole number of more than 308 digits"),
+        ({"stock": 5}, "expected amounts by name"),
+    ],
+)
+def test_what_is_no_link(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Cluster(TWO, **given)

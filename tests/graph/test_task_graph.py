@@ -321,8 +321,44 @@ class TestNumbers:
     @pytest.mark.parametrize("field", ["threads", "count"])
     @pytest.mark.parametrize("bad", [1.5, math.nan, math.inf, 1e300])
     def test_numbers_of_things_are_whole(self, field: str, bad: float) -> None:
-        with pytest.raises(InvalidGraph, match="expected integers"):
+        with pytest.raises(InvalidGraph, match=f"task 'a' has {field} = .*whole number"):
             graph_of(replace(Task("a"), **{field: bad}))
+
+    @pytest.mark.parametrize(
+        "field",
+        ["seconds", "memory", "output_bytes", "release", "deadline", "due", "threads", "count"],
+    )
+    @pytest.mark.parametrize(
+        ("bad", "found"),
+        [
+            ("3", "= '3'; it must be a number, not text"),
+            ("2min", "= '2min'; it must be a number, not text"),
+            ([1], r"= \[1\]; it must be a number, not a list"),
+            ({"GPU": 1}, "= {'GPU': 1}; it must be a number, not a dict"),
+            (1 + 2j, r"= \(1\+2j\); it must be a number, not a complex"),
+            (10**400, "of more than 1e308"),
+        ],
+    )
+    def test_what_is_no_number(self, field: str, bad: Any, found: str) -> None:
+        """Text too: its unit would be a guess."""
+        with pytest.raises(InvalidGraph, match=f"task 'b' has {field} {found}; give {field}="):
+            graph_of(Task("a"), replace(Task("b"), **{field: bad}))
+
+    @pytest.mark.parametrize("field", ["memory", "output_bytes", "release", "threads", "count"])
+    def test_only_what_may_be_unknown_may_be_none(self, field: str) -> None:
+        with pytest.raises(InvalidGraph, match=f"task 'a' has {field} = None; it must be a number"):
+            graph_of(replace(Task("a"), **{field: None}))
+        columns = {"seconds": [None, 1.0], "producer": [0], "consumer": [1], "nbytes": [None]}
+        graph = TaskGraph.from_columns(["a", "b"], **columns)
+        assert np.isnan(graph.mode_seconds[0])
+        assert graph.nbytes.tolist() == [0.0]
+
+    def test_a_mode_and_an_edge_are_named_too(self) -> None:
+        modes = (Mode(seconds=1.0), Mode(seconds="2min"))  # type: ignore[arg-type]
+        with pytest.raises(InvalidGraph, match="task 'b' has seconds = '2min'"):
+            graph_of(Task("a"), Task("b", modes=modes))
+        with pytest.raises(InvalidGraph, match="edge 'a' -> 'b' has nbytes = '1MB'"):
+            graph_of(Task("a"), Task("b"), edges=[Edge("a", "b", "1MB")])  # type: ignore[arg-type]
 
     def test_more_instances_than_a_plan_can_place(self) -> None:
         with pytest.raises(InvalidGraph, match=r"has count = 1e\+12; it must be at most 10000000"):
@@ -412,3 +448,37 @@ class TestShapes:
     def test_modes_and_fields_of_a_mode_exclude_each_other(self) -> None:
         with pytest.raises(InvalidGraph, match="task 'a' gives modes and also"):
             graph_of(Task("a", seconds=1.0, modes=(Mode(seconds=2.0),)))
+
+
+class TestBuilder:
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"resources": -1}, "resources: expected amounts by name, such as {'GPU': 1}"),
+            ({"resources": ["GPU"]}, r"resources: expected amounts .* found \['GPU'\]"),
+            ({"resources": {"GPU": 10**400}}, "resources: amount of 'GPU' must be finite"),
+            ({"consumes": "x"}, "consumes: expected amounts"),
+            ({"eligible": -1}, "eligible is -1; give a tuple"),
+            ({"eligible": "gpu"}, "eligible is the string 'gpu'"),
+            ({"after": "load"}, "after is the string 'load'"),
+            ({"after": None}, "after is None; give a tuple"),
+            ({"checkpoints": 0.5}, r"checkpoints is 0.5; give a tuple: \(0.5,\)"),
+            ({"modes": [1]}, "1 is no Mode"),
+        ],
+    )
+    def test_what_cannot_be_is_refused_by_the_task_s_name(
+        self, fields: dict[str, Any], message: str
+    ) -> None:
+        builder = TaskGraph.build()
+        with pytest.raises(InvalidGraph, match=f"task 'a': {message}"):
+            builder.task("a", **fields)
+        assert builder.task("a", seconds=1.0) == "a", "the refused one left nothing behind"
+        assert builder.done().names == ("a",)
+
+    def test_a_task_that_is_not_there_leaves_nothing_behind(self) -> None:
+        builder = TaskGraph.build()
+        with pytest.raises(InvalidGraph, match="there is no task 'x'"):
+            builder.task("a", after=["x"])
+        with pytest.raises(InvalidGraph, match=r"there is no task \['x'\]"):
+            builder.task("a", after=[["x"]])  # type: ignore[list-item]
+        assert len(builder.done()) == 0

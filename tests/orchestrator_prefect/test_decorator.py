@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from distributed import LocalCluster
 from prefect import flow, task
 from prefect.flows import Flow
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -140,6 +142,47 @@ def test_contradictions_and_unknown_arguments_are_refused() -> None:
         optimized_flow(adress="tcp://a:1")
     with pytest.raises(InvalidInput, match=r"cluster_kwargs = \['n_workers'\] is no mapping"):
         optimized_flow(cluster_kwargs=["n_workers"])  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cluster_class": 5}, "cluster_class = 5 makes no cluster; give a class"),
+        ({"task_runner": "x"}, "task_runner = 'x' is no task runner; leave it out"),
+        ({"task_runner": dict}, "task_runner = .*dict.* is no task runner"),
+        ({"address": 5}, "address = 5 is no address of a scheduler, such as"),
+        ({"cluster": 5}, r"cluster = 5 is no Dask cluster; .*LocalCluster\(\)$"),
+        ({"cluster": "tcp://a:1"}, "is no Dask cluster; .* or address='tcp://a:1'"),
+        ({"cluster": LocalCluster}, "is no Dask cluster; .* or cluster_class="),
+        ({"store": 5}, "store is no text; expected a URL or a path"),
+    ],
+)
+def test_where_tasks_cannot_run_is_refused_at_once(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        optimized_flow(**given)
+
+
+@pytest.mark.parametrize("name", ["cluster_kwargs", "adapt_kwargs", "client_kwargs"])
+def test_arguments_that_are_handed_on_are_named(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{name} = 5 is no mapping"):
+        OptimizedTaskRunner(**{name: 5})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"address": ""},
+        {"address": SimpleNamespace(scheduler_address="tcp://a:1")},
+        {"cluster": SimpleNamespace(scheduler_address="tcp://a:1")},
+        {"cluster_class": "distributed.LocalCluster"},
+        {"cluster_class": LocalCluster},
+        {"cluster_class": lambda: None},
+        {"task_runner": DaskTaskRunner},
+        {"task_runner": ThreadPoolTaskRunner},
+    ],
+)
+def test_what_a_dask_task_runner_takes_is_taken(given: dict[str, Any]) -> None:
+    assert isinstance(optimized_flow(**given)(body), Flow)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_a_newer_database_is_refused_with_the_command_to_type(url: str, engine: 
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0999'"))
     store = ScheduleStore(url)
-    with pytest.raises(SchemaMismatch, match=r"0999.*pip install --upgrade prefect-orchestrator"):
+    with pytest.raises(SchemaMismatch, match=r"0999.*install the newest version of this"):
         store.find(KEY)
     with pytest.raises(SchemaMismatch, match="0999"):
         schema.upgrade(url)

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from orchestrator_core.cli.health.check import Check, bad, good, warning
+from orchestrator_core.cli.health.writable import may_write
 from orchestrator_core.errors import SchemaMismatch, StoreError
 
 NAME = "database"
@@ -16,7 +17,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 def check_database(location: str | None = None) -> list[Check]:
     """The database at a URL or path, or the default one."""
-    from orchestrator_core.store.location import masked, sqlite_path, to_url
+    from orchestrator_core.store.location import masked, read_only, sqlite_path, to_url
 
     try:
         url = to_url(location)
@@ -25,9 +26,20 @@ def check_database(location: str | None = None) -> list[Check]:
     path = sqlite_path(url)
     if path is None:
         return [_check_content(location, masked(url))]
+    if not may_write(path.parent) and not read_only(url):
+        return [_locked_out(path)]
     if not path.exists():
         return [good(NAME, f"{path} is not there yet; it is made at the first run")]
     return [_check_content(location, str(path)), _check_owner(path)]
+
+
+def _locked_out(path: Path) -> Check:
+    """SQLite makes files beside its own even to change a row."""
+    return bad(
+        NAME,
+        f"no file can be made in {path.parent}: nothing is remembered from run to run",
+        f"make {path.parent} a folder that can be written, or set ORCHESTRATOR_DB to a path in one",
+    )
 
 
 def _check_content(location: str | None, shown: str) -> Check:

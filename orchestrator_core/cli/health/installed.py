@@ -30,7 +30,7 @@ def check_packages() -> list[Check]:
     try:
         texts = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
-        mend = f"type: pip install {DISTRIBUTION}"
+        mend = "type, in the folder of its source: pip install ."
         return [warning(DISTRIBUTION, "runs, but is not installed as a package", mend)]
     wanted = {needed.name.lower(): needed for needed in map(Requirement, texts)}
     checks = {

@@ -30,9 +30,7 @@ _MODEST = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "JAX_LOG_LEVEL": "ERROR"}
 def check_jax() -> Check:
     """Which devices does it see?"""
     if find_spec("jax") is None:
-        return good(
-            NAME, "is not installed; it is optional: pip install 'prefect-orchestrator[jax]'"
-        )
+        return good(NAME, "is not installed; it is optional: pip install 'jax>=0.10.2'")
     try:
         version, devices, is_right = probe(_DEVICES, _MODEST)
     except ProbeFailed as failure:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from orchestrator_core.cli.health.check import Check, bad, good, warning
+from orchestrator_core.cli.health.writable import may_write
 from orchestrator_core.errors import OrchestratorError
 
 SOLVER_SECONDS = 20.0
@@ -39,19 +40,14 @@ def check_compiled_cache() -> Check:
     """May numba keep compiled code, or is it compiled anew in every process? Is all of it there?"""
     from platformdirs import user_cache_path
 
-    from orchestrator_core.plan import budget
-
     given = os.environ.get("NUMBA_CACHE_DIR")
-    beside = Path(budget.__file__).parent / "__pycache__"
-    ours = user_cache_path("orchestrator", appauthor=False)
-    places = [Path(given)] if given else [ours, beside, user_cache_path("numba")]
-    for place in places:
-        if _may_write(place):
-            return good("compiled code", f"is kept in {place}: {_how_much()}")
+    place = Path(given) if given else user_cache_path("orchestrator", appauthor=False)
+    if may_write(place):
+        return good("compiled code", f"is kept in {place}: {_how_much()}")
     return warning(
         "compiled code",
-        f"cannot be kept: none of {', '.join(map(str, places))} can be written",
-        "set NUMBA_CACHE_DIR to a folder that can be written; planning starts seconds sooner",
+        f"cannot be kept: no file can be made in {place}; each process compiles it anew",
+        f"make {place} a folder that can be written, or set NUMBA_CACHE_DIR to one",
     )
 
 
@@ -67,9 +63,3 @@ def _how_much() -> str:
             f"is compiled by what plans first, in {warm.COMPILING}" if free else "is in the making"
         )
     return f"{len(warm.PARTS) - missing} of {len(warm.PARTS)} parts; the rest {rest}"
-
-
-def _may_write(folder: Path) -> bool:
-    """Can files be made there, its missing folders included?"""
-    there = next((part for part in (folder, *folder.parents) if part.exists()), None)
-    return there is not None and there.is_dir() and os.access(there, os.W_OK | os.X_OK)

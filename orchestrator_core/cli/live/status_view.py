@@ -20,6 +20,9 @@ LATE = 0.02
 SOURCES = {"hit": "a stored schedule", "near": "begun from a schedule for other costs"}
 """What a plan is from, by its word for the cache."""
 
+COUNTED = ("placed", "moved", "held", "released", "replans", "hung_removed", "faults")
+"""What is told of the plugin's deeds."""
+
 
 def show(status: Answer) -> None:
     """Mode and workers, then each run, then what has been done so far."""
@@ -29,12 +32,15 @@ def show(status: Answer) -> None:
         text = f"the plugin has withdrawn, and Dask goes on alone: {status['withdrawn']}"
         console.print(toned(text, "bold red"), soft_wrap=True)
     if not status["runs"]:
-        console.print(Text("nothing has run yet", "dim"))
+        idle = "no run is under way; so far:" if any(_done(status)) else "nothing has run yet"
+        console.print(Text(idle, "dim"))
     for run in status["runs"]:
         console.print()
         show_run(console, run)
     console.print()
-    console.print(Text(_counts(status["counters"]), "dim"), soft_wrap=True)
+    counts = zip(COUNTED, _done(status), strict=True)
+    said = " · ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts)
+    console.print(Text(said, "dim"), soft_wrap=True)
 
 
 def show_run(console: Console, run: Answer) -> None:
@@ -125,7 +131,6 @@ def _late(run: Answer) -> tuple[str, Text, str]:
     return label, Text(words.seconds(abs(late)), style), f"{words.percent(abs(share))} of the plan"
 
 
-def _counts(counters: Answer) -> str:
-    """What the plugin did since it was put there."""
-    shown = ("placed", "moved", "held", "released", "replans", "hung_removed", "faults")
-    return " · ".join(f"{name.replace('_', ' ')} {counters[name]:,}" for name in shown)
+def _done(status: Answer) -> list[int]:
+    """How often the plugin did each of `COUNTED` since it was put there."""
+    return [status["counters"][name] for name in COUNTED]

@@ -14,7 +14,6 @@ from typing import Any, NoReturn, cast
 import dask.config
 
 from orchestrator_core.errors import InvalidInput
-from orchestrator_core.plan.objective import Objective
 from orchestrator_core.settings import SETTINGS, Source, checked, find
 from orchestrator_core.settings.dask_config import dask_config
 from orchestrator_core.settings.environment import environment
@@ -51,19 +50,9 @@ class Options:
     objective: str | None = None
 
     def __post_init__(self) -> None:
-        checked(SETTINGS["mode"], self.mode, "mode")
-        if self.min_tasks is not None and self.min_tasks < 1:
-            raise InvalidInput(f"min_tasks must be >= 1, found {self.min_tasks!r}")
-        if self.max_tasks is not None and self.max_tasks < 1:
-            raise InvalidInput(f"max_tasks must be >= 1, found {self.max_tasks!r}")
-        if self.min_gain is not None and not 0 <= self.min_gain < 1:
-            raise InvalidInput(f"min_gain must be in [0, 1), found {self.min_gain!r}")
-        if self.plan_wait is not None and self.plan_wait < 0:
-            raise InvalidInput(f"plan_wait must be >= 0 seconds, found {self.plan_wait!r}")
-        if self.hung_after is not None and self.hung_after < 0:
-            raise InvalidInput(f"hung_after must be >= 0 seconds, found {self.hung_after!r}")
-        if self.objective is not None:
-            Objective.of(self.objective)
+        for name, value in asdict(self).items():
+            if value is not None or name == "mode":
+                checked(SETTINGS[name], value, name)
 
     @property
     def wishes(self) -> Mapping[str, Any]:

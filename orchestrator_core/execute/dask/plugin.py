@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from orchestrator_core.execute.advice import Advisor
+from orchestrator_core.execute.advice import Advisor, check_advisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.steer.override import Override
@@ -84,6 +84,7 @@ class OrchestratorPlugin(SchedulerPlugin):
             hung_after=hung_after,
             objective=objective,
         )
+        check_advisor(advisor)
         self.advisor = advisor
         self.session: Session | None = None
         self._undo: list[Callable[[], None]] = []

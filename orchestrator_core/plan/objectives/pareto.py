@@ -17,6 +17,7 @@ from orchestrator_core.errors import InvalidInput, InvalidSchedule
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.given import check_budget, check_instance
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.front import Front
 from orchestrator_core.plan.objectives.judge import Judge, Value
@@ -75,8 +76,12 @@ def pareto(
     Raises:
         InvalidInput: for a criterion that there is not.
     """
+    check_instance(instance)
+    check_budget(budget)
     began, budget = time.perf_counter(), budget or Budget()
-    judge = Judge(instance, Objective(tuple(objectives)))
+    judge = Judge(
+        instance, Objective.of(tuple(objectives) if not isinstance(objectives, str) else objectives)
+    )
     if len(instance.graph) == 0:
         return ParetoFront(judge.objective.criteria, (), 0.0)
     front: Front[Schedule] = Front()

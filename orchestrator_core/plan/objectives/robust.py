@@ -17,9 +17,12 @@ from orchestrator_core.errors import (
     PlanningFailed,
     UnsupportedInstance,
 )
+from orchestrator_core.graph.figures import as_float
 from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.graph.text import shown
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.retime import retime
+from orchestrator_core.plan.given import check_instance, check_is_schedule
 from orchestrator_core.plan.schedule import Schedule
 
 SAMPLES = 64
@@ -27,6 +30,9 @@ SAMPLES = 64
 
 PLANNED_AT = (0.5, 0.7, 0.9)
 """Quantiles of the durations at which candidates are planned."""
+
+
+_GIVE = "give a function that makes a Schedule, such as lambda i: plan(i).schedule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,8 @@ def at_quantile(
         InvalidInput: for a quantile outside of (0, 1), a negative spread, or a wrong number of
             samples; and unless one of the two is given.
     """
-    if not 0 < quantile < 1:
-        raise InvalidInput(f"the quantile is {quantile!r}; it must be in (0, 1)")
+    check_instance(instance)
+    _check_quantile(quantile)
     if (spread is None) == (samples is None):
         raise InvalidInput("give a spread or samples of the durations, one of the two")
     if samples is not None:
@@ -97,8 +103,14 @@ def robust_plan(
 
     Raises:
         UnsupportedInstance: if no candidate keeps the constraints with the own durations.
-        InvalidInput: as `at_quantile`.
+        InvalidInput: as `at_quantile`; if `plan` gives no Schedule; for fewer than one sample.
     """
+    check_instance(instance)
+    _check_quantile(quantile)
+    if not callable(plan):
+        raise InvalidInput(f"plan is {shown(plan)}; {_GIVE}")
+    if not isinstance(samples, int) or samples < 1:
+        raise InvalidInput(f"samples is {shown(samples)}; it must be a whole number >= 1")
     runs = _drawn(instance, _spread(instance, spread), samples, seed)
     best: RobustPlan | None = None
     for level in planned_at:
@@ -124,6 +136,7 @@ def _planned_at(
         planned = plan(at_quantile(instance, level, spread=spread))
     except (InfeasibleInstance, PlanningFailed):
         return None
+    check_is_schedule(planned, "what plan makes")
     return _kept(instance, planned)
 
 
@@ -175,10 +188,22 @@ def _scaled(instance: Instance, factor: Floats) -> Instance:
 
 def _spread(instance: Instance, spread: ArrayLike | None) -> Floats:
     n = len(instance.graph)
-    values = np.asarray(spread, dtype=np.float64)
-    if values.shape not in ((), (n,)) or not (np.isfinite(values) & (values >= 0)).all():
-        raise InvalidInput(f"spread must be a number >= 0, or ({n},) of them; found {spread!r}")
+    try:
+        values = np.asarray(spread, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        values = np.array(np.nan)
+    text = isinstance(spread, str)
+    wrong = values.shape not in ((), (n,)) or not (np.isfinite(values) & (values >= 0)).all()
+    if text or wrong:
+        raise InvalidInput(
+            f"spread must be a number >= 0, such as 0.3, or ({n},) of them; found {shown(spread)}"
+        )
     return np.array(np.broadcast_to(values, (n,)))
+
+
+def _check_quantile(quantile: object) -> None:
+    if not 0 < as_float(quantile) < 1:
+        raise InvalidInput(f"the quantile is {shown(quantile)}; it must be in (0, 1)")
 
 
 def _of_samples(instance: Instance, samples: Sequence[Sequence[float]], quantile: float) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.given import check_budget, check_instance
 from orchestrator_core.plan.realtime.deadlines import bound_tasks, with_deadlines
 from orchestrator_core.plan.realtime.prove import Nothing, Proof, load, prove
 from orchestrator_core.plan.realtime.verdict import Feasible, Infeasible, Unknown, Verdict
@@ -30,6 +31,8 @@ def feasibility(instance: Instance, budget: Budget | None = None) -> Verdict:
     Args:
         budget: default 2 s. The first call of a process takes longer, to load code.
     """
+    check_instance(instance)
+    check_budget(budget)
     budget = budget or Budget()
     load()
     began = time.perf_counter()

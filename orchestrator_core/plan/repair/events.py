@@ -7,7 +7,12 @@ is possible (see `observe.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import get_args
+
+from orchestrator_core.errors import InvalidInput
+from orchestrator_core.graph.text import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +94,17 @@ class Pausable:
 Event = Finished | Running | Waiting | Failed | Held | WorkerLost | Pausable
 """Whatever changes the problem itself is no event: new tasks and edges, joined workers and other
 durations are told by handing in the new instance."""
+
+POSSIBLE = f"there are {', '.join(event.__name__ for event in get_args(Event))}"
+
+
+def listed(events: object) -> tuple[Event, ...]:
+    """The events; what they say is checked where they are heard.
+
+    Raises:
+        InvalidInput: for what is no list, such as an event by itself.
+    """
+    if not isinstance(events, Iterable):
+        one = events if isinstance(events, get_args(Event)) else WorkerLost("w0")
+        raise InvalidInput(f"events is {shown(events)}; give a list: [{one!r}]")
+    return tuple(events)

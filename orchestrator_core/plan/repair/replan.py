@@ -16,8 +16,9 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.repair.basis import basis_of
-from orchestrator_core.plan.repair.events import Event, WorkerLost
+from orchestrator_core.plan.repair.events import Event, WorkerLost, listed
 from orchestrator_core.plan.repair.joining import join
 from orchestrator_core.plan.repair.planned import Planned, read_schedule
 from orchestrator_core.plan.repair.rebuilding import rebuild
@@ -83,6 +84,7 @@ class Repairer:
         Raises:
             InvalidInput: if it is a schedule of another instance.
         """
+        check_is_schedule(schedule, "the schedule")
         self.schedule, self.wanted, self.forgets = schedule, tuple(wanted), forgets
         self._now, self._lost = 0.0, frozenset[str]()
         self.reprice(instance)
@@ -93,6 +95,7 @@ class Repairer:
         Raises:
             InvalidInput: if it lacks tasks of the schedule.
         """
+        check_instance(instance)
         basis = basis_of(instance)
         self._planned: Planned | None = read_schedule(basis, self.schedule)
         self._wanted = np.zeros(basis.problem.n_tasks, dtype=np.bool_)
@@ -106,7 +109,8 @@ class Repairer:
     ) -> Replan:
         """The repaired schedule; the next call starts from it. See `replan`."""
         began = time.perf_counter()
-        happened = tuple(events)
+        check_budget(budget)
+        happened = listed(events)
         planned = self._planned or read_schedule(self._basis, self.schedule)
         told = hear(self._basis, planned, now, happened, self._lost)
         now = float(now)  # a whole number is another type to compiled code

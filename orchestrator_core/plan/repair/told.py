@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.graph.figures import as_float
 from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.graph.text import shown
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.events import (
+    POSSIBLE,
     Event,
     Failed,
     Finished,
@@ -60,8 +63,8 @@ def hear(
         InvalidInput: for what cannot be: an unknown task or worker, an event after `now`, two
             events that contradict each other, a worker that is lost twice.
     """
-    if not (isinstance(now, (int, float)) and math.isfinite(now) and now >= 0):
-        raise InvalidInput(f"now is {now!r}; it must be a finite number of seconds >= 0")
+    if not 0 <= as_float(now) < math.inf:
+        raise InvalidInput(f"now is {shown(now)}; it must be a finite number of seconds >= 0")
     n, names = basis.problem.n_tasks, basis.instance.cluster.names
     told = Told(
         known=np.zeros(n, dtype=np.int64),
@@ -108,7 +111,7 @@ class _Listener:
             case Pausable():
                 self.told.pausable.append(self._unit(event))
             case _:
-                raise InvalidInput(f"{event!r} is no event of a repair")
+                raise InvalidInput(f"{shown(event)} is no event of a repair; {POSSIBLE}")
 
     def _unit(self, event: Finished | Running | Waiting | Failed | Held | Pausable) -> int:
         return self.basis.unit(event.task, event.instance)

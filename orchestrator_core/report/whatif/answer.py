@@ -42,8 +42,9 @@ class WhatIf:
         again: seconds of the best plan known for the run as it was: what planning anew alone gives.
         after: seconds of the plan with the change. lower_bound: no plan with it can be shorter.
         took: seconds that the run really took. notes: what was assumed, in sentences.
+        lead: seconds from the run's first submission until its first task started.
 
-    All seconds are from the start of the first task to the end of the last.
+    All other seconds are from the start of the first task to the end of the last.
     """
 
     run_id: str
@@ -59,6 +60,7 @@ class WhatIf:
     took: float
     workers: tuple[WorkerLoad, ...]
     notes: tuple[str, ...] = ()
+    lead: float = 0.0
 
     @property
     def saves(self) -> float:
@@ -105,14 +107,15 @@ def what_if(prices: RunPrices, change: Change, budget: Budget | None = None) -> 
         lower_bound=after.lower_bound,
         bound_method=after.bound_method,
         planner=after.planner,
-        took=_took(prices.run),
+        took=prices.run.seconds - _lead(prices.run),
+        lead=_lead(prices.run),
         workers=_loads(prices.instance, before, changed, after.schedule),
         notes=tuple(notes_on(prices, change)),
     )
 
 
-def _took(run: RunRecord) -> float:
-    return run.seconds - min((task.start for task in run.tasks), default=0.0)
+def _lead(run: RunRecord) -> float:
+    return min((task.start for task in run.tasks), default=0.0)
 
 
 def _unchanged(prices: RunPrices, budget: Budget) -> tuple[Schedule, bool, Schedule]:

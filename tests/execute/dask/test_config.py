@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dask
 import pytest
 
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.execute.advice import NoAdvisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
+from orchestrator_core.execute.dask.plugin import OrchestratorPlugin
 
 
 def test_defaults_come_from_the_file_beside_the_code() -> None:
@@ -59,14 +63,35 @@ def test_which_mode_wins(
     ("wrong", "message"),
     [
         ({"mode": "fast"}, "mode = 'fast' is no mode; choose one of auto, director"),
-        ({"min_tasks": 0}, "min_tasks must be >= 1, found 0"),
-        ({"min_gain": 1.0}, "min_gain must be"),
-        ({"plan_wait": -1.0}, "plan_wait must be >= 0 seconds"),
+        ({"mode": None}, "mode = None is no mode"),
+        ({"min_tasks": 0}, "min_tasks = 0 is no whole number >= 1"),
+        ({"max_tasks": "many"}, "max_tasks = 'many' is no whole number"),
+        ({"min_gain": 1.0}, "min_gain = 1.0 is no part >= 0 and < 1"),
+        ({"plan_wait": -1.0}, "plan_wait = -1.0 is no time"),
+        ({"hung_after": float("nan")}, "hung_after = nan is no time"),
+        ({"objective": 5}, "objective = 5 is no objective"),
+        ({"store": 5}, "store is no text; expected a URL or a path"),
+        ({"store": ""}, "store is no text"),
     ],
 )
 def test_what_cannot_be_is_refused(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Options(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"store": 5}, "store is no text"),
+        ({"advisor": 5}, "advisor = 5 cannot be asked; .* advise and record"),
+        ({"advisor": NoAdvisor}, "advisor = .* is a class; give an object of it"),
+    ],
+)
+def test_a_plugin_is_refused_where_it_is_made(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        OrchestratorPlugin(**given)
+    with pytest.raises(InvalidInput, match="store is no text"):
+        OrchestratorPlugin(5)  # type: ignore[arg-type]
 
 
 def test_a_wrong_mode_is_named_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,10 @@ def pipeline(n: int = 2):
     return train.submit(load.map(range(n))).result()
 
 @optimized_flow
+def needs(n):
+    return load.map(range(n))
+
+@optimized_flow
 def endless():
     return load.map(list(itertools.count()))
 
@@ -140,11 +144,29 @@ def test_what_cannot_be_followed_is_one_line_and_nothing_happens(plan: Any, sour
     code, out, err = plan("flows.py:careless")
     assert (code, out) == (1, "")
     message = err.splitlines()[-1]
-    assert "'careless' has not finished a run yet" in message
+    assert "'careless' cannot be followed: flows.py:" in message
+    assert "It has not finished a run yet, either" in message
     number = SOURCE[: SOURCE.index("write_text")].count("\n") + 1
     written = 'pathlib.Path("canary").write_text("x")'
     assert f"flows.py:{number}: `{written}`: writes a file" in message
     assert not Path("canary").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([], r"missing a required argument: 'n'; give them as --param NAME=VALUE"),
+        (["--param", "m=3"], "missing a required argument: 'n'; give them"),
+        (["--param", "n=3", "--param", "m=3"], "got an unexpected keyword argument 'm'; give"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_said_in_few_words(
+    plan: Any, source: Path, given: list[str], why: str
+) -> None:
+    code, _, err = plan("flows.py:needs", *given)
+    assert code == 1
+    assert f"cannot be followed: parameters of flow 'needs': {why}" in err
+    assert "signature" not in err
 
 
 def test_a_call_that_does_not_come_back_is_ended(source: Path) -> None:

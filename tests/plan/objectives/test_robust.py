@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -99,3 +102,31 @@ def test_refuses_what_cannot_be() -> None:
         at_quantile(instance, 0.5, spread=-1.0)
     with pytest.raises(InvalidInput, match="samples of 1 tasks; the graph has 12"):
         at_quantile(instance, 0.5, samples=[[1.0]])
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Holds a schedule, as the result of a plan does."""
+
+    schedule: Schedule
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"plan": lambda i: Holder(_longest_first(i))}, r"plan makes is a Holder.* its \.schedule"),
+        ({"plan": lambda i: None}, "what plan makes is None, not a Schedule"),
+        ({"plan": None}, "plan is None; give a function that makes a Schedule"),
+        ({"spread": "x"}, "spread must be a number >= 0, such as 0.3, .* found 'x'"),
+        ({"spread": "0.3"}, "spread must be a number"),
+        ({"spread": None}, "spread must be .* found None"),
+        ({"spread": 10**400}, "spread must be a number"),
+        ({"quantile": 1.5}, r"in \(0, 1\)"),
+        ({"samples": 0}, "samples is 0; it must be a whole number >= 1"),
+        ({"instance": None}, "an Instance, not of a NoneType"),
+    ],
+)
+def test_what_no_robust_plan_is_made_of(given: dict[str, Any], message: str) -> None:
+    fine = {"instance": _instance(), "plan": _longest_first, "spread": 0.3}
+    with pytest.raises(InvalidInput, match=message):
+        robust_plan(**{**fine, **given})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -20,6 +21,13 @@ from orchestrator_core.plan.repair import (
 )
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.plan.repair.by_hand import their_plan, two_workers
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Holds a schedule, as the result of a plan does."""
+
+    schedule: Schedule
 
 
 @pytest.mark.parametrize(
@@ -41,15 +49,17 @@ from tests.plan.repair.by_hand import their_plan, two_workers
         ([Held("c", "w0", since=1.0)], "has not ended"),
         ([Held("a", "w1", since=4.0)], "not in the past"),
         ([Pausable("y")], "no task 'y'"),
-        (["late"], "no event"),
+        (["late"], "'late' is no event of a repair; there are Finished, Running"),
+        (WorkerLost("w0"), r"events is .*; give a list: \[WorkerLost\(name='w0'\)\]"),
+        (5, "events is 5; give a list"),
     ],
 )
-def test_events_that_cannot_be(events: list[Any], message: str) -> None:
+def test_events_that_cannot_be(events: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         replan(two_workers(), their_plan(), 3.0, events)
 
 
-@pytest.mark.parametrize("now", [-1.0, float("nan"), float("inf"), "soon"])
+@pytest.mark.parametrize("now", [-1.0, float("nan"), float("inf"), 10**400, "soon"])
 def test_moments_that_cannot_be(now: Any) -> None:
     with pytest.raises(InvalidInput, match="now is"):
         replan(two_workers(), their_plan(), now)
@@ -67,6 +77,24 @@ def test_a_schedule_of_another_instance() -> None:
         replan(two_workers(), modes, 0.0)
     with pytest.raises(InvalidInput, match="no task 'z'"):
         replan(two_workers(), their_plan(), 0.0, wanted=["z"])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((two_workers(), Holder(their_plan())), r"the schedule is a Holder, .*its \.schedule"),
+        ((two_workers(), None), r"the schedule is None, not a Schedule; plan\("),
+        ((None, their_plan()), "an Instance, not of a NoneType"),
+    ],
+)
+def test_what_cannot_be_repaired(given: tuple[Any, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        replan(*given, 1.0)
+
+
+def test_a_budget_that_is_none() -> None:
+    with pytest.raises(InvalidInput, match="budget=5: expected a Budget"):
+        replan(two_workers(), their_plan(), 1.0, budget=5)  # type: ignore[arg-type]
 
 
 def test_time_does_not_go_back_and_workers_are_lost_once() -> None:

@@ -55,7 +55,7 @@ function show() {
   by("chart").hidden = by("hint").hidden = !run;
   if (!run) {
     by("flow").textContent = "Orchestrator";
-    by("where").textContent = `nothing has run yet · mode ${status.mode} · ${many(status.workers.length, "worker")}`;
+    by("where").textContent = `no run is under way · mode ${status.mode} · ${many(status.workers.length, "worker")}`;
     by("cards").replaceChildren();
     return;
   }

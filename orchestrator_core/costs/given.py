@@ -1,0 +1,44 @@
+"""What was handed in for a graph, a cluster or a cost model: is it one?"""
+
+from __future__ import annotations
+
+from orchestrator_core.errors import InvalidInstance
+from orchestrator_core.graph.builder import GraphBuilder
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.graph.text import shown
+
+
+def check_given(graph: object, cluster: object) -> None:
+    """
+    Raises:
+        InvalidInstance: unless they are a graph and a cluster.
+    """
+    if isinstance(graph, Cluster) and isinstance(cluster, (TaskGraph, GraphBuilder)):
+        raise InvalidInstance("the graph comes first, then the cluster; here they are swapped")
+    if isinstance(graph, GraphBuilder):
+        raise InvalidInstance("the graph is still a GraphBuilder; its done() gives the TaskGraph")
+    if not isinstance(graph, TaskGraph):
+        raise InvalidInstance(
+            f"the graph is {_what(graph)}; give a TaskGraph, as TaskGraph.build() makes"
+        )
+    if not isinstance(cluster, Cluster):
+        raise InvalidInstance(
+            f"the cluster is {_what(cluster)}; give a Cluster, such as Cluster([Worker('w0')])"
+        )
+
+
+def check_costs(costs: object) -> None:
+    """
+    Raises:
+        InvalidInstance: if it cannot be asked for durations.
+    """
+    if not callable(getattr(costs, "compute_seconds", None)) or isinstance(costs, type):
+        raise InvalidInstance(
+            f"costs is {_what(costs)}; give a cost model, such as TableCosts(...), or None for "
+            "the graph's own seconds"
+        )
+
+
+def _what(value: object) -> str:
+    return "None" if value is None else f"{shown(value)}, a {type(value).__name__}"
