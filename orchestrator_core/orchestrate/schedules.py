@@ -71,7 +71,8 @@ def begun_from(
     objective: Objective = MAKESPAN,
 ) -> tuple[PlanResult, bool]:
     """A new plan, and whether it is the one that it was begun from, by whoever made that."""
-    from orchestrator_core.plan.portfolio import HINT, plan
+    from orchestrator_core.plan.portfolio import plan
+    from orchestrator_core.plan.result import HINT
 
     hint = None if start is None else start.schedule
     result = plan(instance, budget, planners, hint=hint, objective=objective)

@@ -33,8 +33,7 @@ from orchestrator_core.plan.objectives.search import ObjectiveSearch
 from orchestrator_core.plan.phases import fit, phases, search_share
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reduce.coarse_search import CoarseSearch
-from orchestrator_core.plan.result import HINT as HINT
-from orchestrator_core.plan.result import PlanResult
+from orchestrator_core.plan.result import HINT, PlanResult
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_search import GeneralSearch
 from orchestrator_core.plan.search.local_search import LocalSearch

@@ -95,21 +95,20 @@ def test_for_time_small_steps_stay_unrolled() -> None:
 
 
 def test_for_time_turns_that_would_be_a_plain_loop_stay_unrolled() -> None:
-    """The gradient of a recurrent layer is an affine loop, of long steps; in a loop it took 1.5 to
-    37 times as long."""
+    """In a loop power iteration took 2.4 times as long, and gradients of recurrent layers, which
+    are affine loops, too, up to 37 times."""
 
-    def layer(w: Any, x: Any) -> Any:
+    def linear(w: Any, x: Any) -> Any:
         h = jnp.zeros_like(x[0])
         for t in range(len(x)):
-            h = jnp.tanh(h @ w + x[t])
+            h = h @ w + x[t]
         return h
 
     arrays = normal((256, 256), (24, 16, 256))
-    train = with_gradients(layer, 1)
-    _, sites, graph = rewritten(train, arrays, Goal())
+    _, sites, graph = rewritten(linear, arrays, Goal())
     assert not any(node.name == "scan" for node in graph.nodes)
     assert any("no faster than its turns in a row" in site.reason for site in sites)
-    _, sites, _ = rewritten(train, arrays, Goal(objective="memory"))
+    _, sites, _ = rewritten(linear, arrays, Goal(objective="memory"))
     assert any("unrolled" in site.found and site.is_changed for site in sites)
 
 
