@@ -127,6 +127,16 @@ class Recalls(Protocol):
         ...
 
 
+@runtime_checkable
+class MayBeHeldUp(Protocol):
+    """An advisor whose `warm_up` may take minutes, which nobody need wait for."""
+
+    @property
+    def holdup(self) -> str:
+        """For people: why it takes so long; empty where it does not."""
+        ...
+
+
 class NoAdvisor:
     """Plans nothing and remembers nothing: for a scheduler that is told what to do by others."""
 

@@ -78,7 +78,7 @@ def _in_common(columns: Columns, effects: Effects) -> Floats:
     """
     v, t = len(columns.worker_kinds), len(columns.tasks)
     between = effects.between[columns.kind_of_task] ** 2
-    precision = columns.trust / effects.noise**2
+    precision = columns.trust / effects.noise[columns.kind] ** 2
     s = group_sums(precision, columns.task * v + columns.worker, t * v).reshape(t, v)
     total = s.sum(axis=1, keepdims=True)
     told = s - s**2 / (total + 1.0 / between[:, None])

@@ -58,7 +58,6 @@ def fit(
     return HistoryCosts(
         kinds=_kinds(columns, effects, overhead, sizes_of(columns)),
         workers=_workers(columns, effects, declared),
-        noise=effects.noise,
         interaction=effects.interaction,
         named=named,
     )
@@ -119,6 +118,8 @@ def _kinds(
             log_seconds=float(effects.kind[k]),
             overhead=float(overhead[k] if np.isnan(measured.usual[k]) else measured.usual[k]),
             between=float(effects.between[k]),
+            noise=float(effects.noise[k]),
+            unsure=tuple(effects.slowness_variance[k].tolist()),
             nbytes=_known(sizes.kind[k]),
             pairs=_pairs(columns, effects, k, np.flatnonzero(seen[k]).tolist()),
             tasks=tuple(tasks[k]),
@@ -155,7 +156,6 @@ def _workers(
             kind=kind,
             samples=int(samples[v]),
             log_seconds=float(effects.worker[v]),
-            variance=float(effects.worker_variance[v]),
             speed=_speed(declared, kind),
         )
         for v, kind in enumerate(columns.worker_kinds)

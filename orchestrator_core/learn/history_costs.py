@@ -15,9 +15,9 @@ from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Floats, Ints, TaskGraph
 from orchestrator_core.learn.learned import KindCosts, NamedWorker, WorkerCosts
-from orchestrator_core.learn.slowness import slowness_of
+from orchestrator_core.learn.slowness import UNSEEN_WORKER, slowness_of
 
-FORMAT = "orchestrator.history-costs/1"
+FORMAT = "orchestrator.history-costs/2"
 
 _LONGEST = 40.0
 """Log seconds are kept within this of 0, so that no prediction overflows."""
@@ -35,13 +35,11 @@ class HistoryCosts:
     Attributes:
         kinds: sorted by name. workers: sorted by kind.
         named: the workers that were seen to differ from their kind.
-        noise: standard deviation of log seconds when one task is repeated on one worker.
         interaction: standard deviation of what is special to a kind on a worker kind.
     """
 
     kinds: tuple[KindCosts, ...] = ()
     workers: tuple[WorkerCosts, ...] = ()
-    noise: float = 0.0
     interaction: float = 0.0
     named: tuple[NamedWorker, ...] = ()
 
@@ -145,10 +143,6 @@ class HistoryCosts:
         return self._finer.get(own) or self._finer.get(plain) or worker.kind
 
     @cached_property
-    def _worker(self) -> dict[str, WorkerCosts]:
-        return {worker.kind: worker for worker in self.workers}
-
-    @cached_property
     def _tasks(self) -> dict[str, dict[str, int]]:
         """Where each named task of a kind is in `_task_columns`."""
         places: dict[str, dict[str, int]] = {}
@@ -201,15 +195,19 @@ class HistoryCosts:
             places = np.full(len(graph), -1, dtype=np.int64)
         between = np.array([self._value(kind, "between") for kind in graph.kinds])
         found = np.vstack([self._task_columns, [0.0, 0.0, np.nan]])[places]
+        noise = np.array([self._value(kind, "noise") for kind in graph.kinds])
         variance = np.where(places < 0, between[graph.kind_of] ** 2, found[:, 1])
-        return found[:, 0], variance + self.noise**2, found[:, 2]
+        return found[:, 0], variance + noise[graph.kind_of] ** 2, found[:, 2]
 
     def _on_workers(self, graph: TaskGraph, cluster: Cluster) -> tuple[Floats, Floats]:
         """(kinds, workers) log seconds and their variance, for a task like its kind's others."""
-        slowness, variance = slowness_of(cluster, self._worker)
+        slowness, place = slowness_of(cluster, self.workers)
         level = np.array([self._value(kind, "log_seconds") for kind in graph.kinds])
         effect = level[:, None] + slowness[None, :]
-        spread = np.tile(variance + self.interaction**2, (len(graph.kinds), 1))
+        none = (np.nan,) * len(self.workers)
+        known = [self._kind[kind].unsure if kind in self._kind else none for kind in graph.kinds]
+        unsure = np.array([(*row, UNSEEN_WORKER) for row in known]).reshape(len(known), -1)
+        spread = unsure[:, place] + self.interaction**2
         kinds_of_workers = [worker.kind for worker in cluster.workers]
         for row, name in enumerate(graph.kinds):
             kind = self._kind.get(name)

@@ -38,6 +38,9 @@ class KindCosts:
         log_seconds: log of the seconds of work on a worker of effect 0, beside the overhead.
         overhead: seconds that it takes on any worker but those in `overheads`.
         between: standard deviation of log work between its tasks.
+        noise: standard deviation of log work when one of them is repeated on one worker.
+        unsure: variance of the log slowness of each of `HistoryCosts.workers`, beside those that
+            the kind ran on.
         nbytes: size of its outputs in bytes, or None if not known.
         memory: bytes that it takes while it runs, or None if not known.
         device_memory: bytes that it needs on an accelerator, or None if not known.
@@ -51,6 +54,8 @@ class KindCosts:
     log_seconds: float
     overhead: float
     between: float
+    noise: float
+    unsure: tuple[float, ...]
     nbytes: float | None
     pairs: tuple[PairCosts, ...] = ()
     tasks: tuple[TaskCosts, ...] = ()
@@ -66,14 +71,13 @@ class WorkerCosts:
 
     Attributes:
         samples: observations.
-        log_seconds: log slowness; 0.69 more takes twice as long. variance: of that.
+        log_seconds: log slowness; 0.69 more takes twice as long.
         speed: declared speed when it was learned, or None.
     """
 
     kind: str
     samples: int
     log_seconds: float
-    variance: float
     speed: float | None = None
 
 

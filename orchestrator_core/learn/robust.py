@@ -36,8 +36,3 @@ def group_medians(values: Floats, group: Ints, n_groups: int) -> Floats:
 def huber_weights(scaled: Floats) -> Floats:
     """1 for residuals (in standard deviations) that are ordinary, less for outliers."""
     return HUBER / np.maximum(np.abs(scaled), HUBER)
-
-
-def spread(residuals: Floats) -> float:
-    """Standard deviation of residuals around 0, as the median sees it; 0 without any."""
-    return NORMAL * float(np.median(np.abs(residuals))) if len(residuals) else 0.0

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.finer_kind import plain_kind
-from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.learn.learned import WorkerCosts
 
 UNSEEN_WORKER = 0.25
 """Variance of the log slowness of a worker kind that was never seen, around its declared speed."""
 
 
-def slowness_of(cluster: Cluster, learned: Mapping[str, WorkerCosts]) -> tuple[Floats, Floats]:
-    """(workers,) log slowness and its variance; kinds never seen go by their declared speed.
-
-    Args:
-        learned: by kind. A finer kind that is not in it goes by the kind that it is part of.
-    """
-    slowness = np.empty(len(cluster))
-    variance = np.full(len(cluster), UNSEEN_WORKER)
-    reference = _at_speed_one(cluster, learned)
-    for column, worker in enumerate(cluster.workers):
-        known = learned.get(worker.kind) or learned.get(plain_kind(worker.kind))
-        if known is None:
-            slowness[column] = reference - np.log(worker.speed)
-        else:
-            slowness[column], variance[column] = known.log_seconds, known.variance
-    return slowness, variance
+def slowness_of(cluster: Cluster, learned: Sequence[WorkerCosts]) -> tuple[Floats, Ints]:
+    """(workers,) log slowness, and the place in `learned` of what it is from; -1 for kinds never
+    seen, which go by their declared speed. A finer kind that is not learned goes by the kind that
+    it is part of."""
+    places = {worker.kind: place for place, worker in enumerate(learned)}
+    place: Ints = np.array(
+        [places.get(w.kind, places.get(plain_kind(w.kind), -1)) for w in cluster.workers],
+        dtype=np.int64,
+    )
+    reference = _at_speed_one(cluster, {worker.kind: worker for worker in learned})
+    slowness = [
+        reference - np.log(worker.speed) if at < 0 else learned[at].log_seconds
+        for worker, at in zip(cluster.workers, place.tolist(), strict=True)
+    ]
+    return np.array(slowness), place
 
 
 def _at_speed_one(cluster: Cluster, learned: Mapping[str, WorkerCosts]) -> float:

@@ -61,12 +61,12 @@ def solve(
     prior: Floats,
     *,
     interaction: float = INTERACTION,
-    noise: float | None = None,
+    noise: Floats | None = None,
 ) -> Effects:
     """The effects under an overhead (k,) in seconds of each kind, for what was not measured, and a
     prior (v,) of log slowness.
 
-    `interaction` 0 leaves pairs out of the model; `noise`, where given, is not estimated.
+    `interaction` 0 leaves pairs out of the model; `noise` (k,), where given, is not estimated.
     """
     solver = _Solver(columns, overhead, prior, interaction, noise)
     for _ in range(ROUNDS):
@@ -94,7 +94,7 @@ class _Solver:
         overhead: Floats,
         prior: Floats,
         interaction: float,
-        noise: float | None,
+        noise: Floats | None,
     ) -> None:
         self.columns, self.prior = columns, prior
         self.k, self.v, self.t = len(columns.kinds), len(columns.worker_kinds), len(columns.tasks)
@@ -104,12 +104,13 @@ class _Solver:
         certain = 1.0 - overhead.max(initial=0.0) / columns.seconds
         measured = ~np.isnan(columns.overhead)
         self.gate = np.where(measured, 1.0, np.clip(certain, DULL, 1.0) ** 2)
-        self.noise = NOISE if noise is None else noise
+        self.noise = np.full(self.k, NOISE) if noise is None else noise
         self.between = np.full(self.k, BETWEEN)
         self.interaction = interaction
         self.repeat_doubt, self.task_doubt = np.ones(len(columns)), np.ones(self.t)
         self.kind, self.worker, self.task = np.zeros(self.k), np.zeros(self.v), np.zeros(self.t)
         self.worker_covariance = np.zeros((self.v, self.v))
+        self.slowness_variance = np.zeros((self.k, self.v))
         self.task_variance = np.zeros(self.t)
         self.pair, self.pair_variance = np.zeros((self.k, self.v)), np.zeros((self.k, self.v))
         self.repeats = np.bincount(columns.task, minlength=self.t)
@@ -121,7 +122,7 @@ class _Solver:
         """
         columns, t, v = self.columns, self.t, self.v
         by_kind = columns.kind_of_task
-        self.precision = columns.trust / (self.noise**2 + self.jitter)
+        self.precision = columns.trust / self._own_variance()
         self.weight = self.precision * self.gate * self.repeat_doubt * self.task_doubt[columns.task]
         self.s = group_sums(self.weight, columns.task * v + columns.worker, t * v).reshape(t, v)
         self.s_task = self.s.sum(axis=1)
@@ -154,10 +155,12 @@ class _Solver:
         inverse = np.linalg.inv(matrix)
         self.worker = inverse @ right
         self.kind = (e - self.b @ self.worker) / self.a
-        # A shift of all workers at once is none: each kind's own level takes it up.
-        share = self.s.sum(axis=0) / max(float(self.s.sum()), _NEVER_ZERO)
-        apart = np.eye(self.v) - share
-        self.worker_covariance = apart @ inverse @ apart.T
+        self.worker_covariance = inverse
+        # A shift of all workers that a kind ran on is none: its own level takes that up.
+        share = self.b / self.a[:, None]
+        shared = share @ inverse
+        usual = (shared * share).sum(axis=1, keepdims=True)
+        self.slowness_variance = np.maximum(np.diagonal(inverse) - 2.0 * shared + usual, 0.0)
 
     def solve_pairs(self) -> None:
         """What is special to a kind on a worker kind, and how much of that there is at all."""
@@ -188,14 +191,18 @@ class _Solver:
         middle = self._middles()
         within = self.rest - middle[columns.task]
         if estimate_noise:
-            self.noise = noise_of(within, self.repeats[columns.task], self.jitter)
-        own = self.noise**2 + self.jitter
+            self.noise = noise_of(columns, within, self.repeats[columns.task], self.jitter)
+        own = self._own_variance()
         best = np.full(self.t, np.inf)
         np.minimum.at(best, columns.task, own)
         self.between = between_of(columns, middle, best)
         self.repeat_doubt = huber_weights(within / np.sqrt(own))
         apart = np.sqrt(self.between[columns.kind_of_task] ** 2 + best)
         self.task_doubt = huber_weights(np.nan_to_num(middle) / apart)
+
+    def _own_variance(self) -> Floats:
+        """(n,) of what each observation differs from its task by, on the same worker."""
+        return self.noise[self.columns.kind] ** 2 + self.jitter
 
     def _middles(self) -> Floats:
         """(t,) the middle of what each task was observed to differ from its kind by.
@@ -217,7 +224,8 @@ class _Solver:
         most, widest = np.full(self.t, -np.inf), np.zeros(self.t)
         np.maximum.at(most, columns.task, self.rest + np.log1p(2 * JITTER / work))
         np.maximum.at(widest, columns.task, (JITTER / (work + JITTER)) ** 2)
-        most, widest = most + 2 * self.noise, widest + (3 * self.noise) ** 2
+        noise = self.noise[columns.kind_of_task]
+        most, widest = most + 2 * noise, widest + (3 * noise) ** 2
         self.task = np.where(brief, np.minimum(self.task, most), self.task)
         self.task_variance = np.where(
             brief, np.minimum(self.task_variance, widest), self.task_variance
@@ -228,6 +236,7 @@ class _Solver:
             kind=self.kind,
             worker=self.worker,
             worker_covariance=self.worker_covariance,
+            slowness_variance=self.slowness_variance,
             pair=self.pair,
             pair_variance=self.pair_variance,
             task=self.task,

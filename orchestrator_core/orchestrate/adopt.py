@@ -8,6 +8,7 @@ mean over several such chances, for who is unlucky once in a while waits for it,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -105,6 +106,7 @@ def judge(
     lessons: Lessons = NO_LESSONS,
     chances: int = SEEDS,
     mends: bool = True,
+    bound: float = 0.0,
 ) -> Verdict:
     """Let the schedule race against Dask's own policy.
 
@@ -117,6 +119,7 @@ def judge(
         lessons: what earlier runs really took, beside their simulations.
         chances: most runs of Dask's own policy in each race; fewer take less time.
         mends: is it simulated that the plan is mended on the way? Without, it is underrated.
+        bound: seconds below which no run can be at expected durations; 0 if none is known.
     """
     alike = are_alike(expected)
     if measures is None:
@@ -130,18 +133,24 @@ def judge(
         track.race([pessimistic.seconds] * chances, learned=True),
         track.race((drawn * chances)[:chances]),
     )
-    first, long, random = (_corrected(race, races[0], lessons) for race in races)
+    first, long, random = (_corrected(race, races[0], lessons, bound) for race in races)
     races = (first, long, random)
     why_not = ALIKE if alike else _why_not(races, min_gain)
     return Verdict(not why_not, why_not or _why(races), *races, NONE if why_not else measures)
 
 
-def _corrected(race: Race, expected: Race, lessons: Lessons) -> Race:
-    """The race as it would be run; what holds for expected durations holds for all."""
-    planned = lessons.planned(race.planned, lessons.overrated(expected.chances))
+def _corrected(race: Race, expected: Race, lessons: Lessons, bound: float) -> Race:
+    """The race as it would be run; what holds for expected durations holds for all.
+
+    No correction makes anybody faster than what is proven, unless runs have shown that durations
+    are overrated; and a mean over few draws that is below it is there by chance.
+    """
+    overrated = lessons.overrated(bound)
+    planned = lessons.planned(race.planned, overrated)
     # Medians tell how far simulations are off: a single unlucky run says little of that.
     default = lessons.default(race.default, lessons.off(median(expected.chances)))
-    return Race(planned, default, race.chances)
+    least = bound * math.exp(-overrated)
+    return Race(max(planned, least), max(default, least), race.chances)
 
 
 def _chances(instance: Instance, schedule: Schedule) -> int:

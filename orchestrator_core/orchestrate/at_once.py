@@ -22,7 +22,7 @@ from orchestrator_core.orchestrate.expect import steadier, with_measures
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import Finding, Refinement
 from orchestrator_core.orchestrate.forecast import Forecast
-from orchestrator_core.orchestrate.judged import Basis
+from orchestrator_core.orchestrate.judged import Basis, unsure
 from orchestrator_core.orchestrate.judging import judged
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
@@ -143,7 +143,7 @@ class Question:
     @property
     def basis(self) -> Basis:
         """What a judgement would be based on now; lessons go on."""
-        return Basis.of(self.lessons, self.min_gain)
+        return Basis.of(self.lessons, self.min_gain, unsure(self.instance, self.pessimistic))
 
     def best(self, refinements: Iterable[Refinement], bucket: str) -> Finding:
         """The first that is worth following; the last if none is. There is at least one."""

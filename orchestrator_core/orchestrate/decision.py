@@ -95,5 +95,6 @@ def _verdict(
         if by_price.default[0] > max_price:
             return by_price
     if objective == MAKESPAN:
-        return judge(instance, pessimistic, schedule, min_gain, lessons=lessons)
+        bound = forecast.result.lower_bound
+        return judge(instance, pessimistic, schedule, min_gain, lessons=lessons, bound=bound)
     return worth(instance, pessimistic, schedule, objective, min_gain)

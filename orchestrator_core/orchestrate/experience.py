@@ -81,13 +81,15 @@ class Lessons:
             return 0.0
         return _within(math.log(median(self.dask) / self._begun_with(simulated))) * n / (n + 1)
 
-    def overrated(self, chances: Sequence[float]) -> float:
-        """By how much (log, >= 0) durations are overrated, for Dask took less than by any chance.
+    def overrated(self, bound: float) -> float:
+        """By how much (log, >= 0) durations are overrated, for Dask took less than the `bound`:
+        the seconds below which no run can be if tasks take as long as they are expected to.
 
-        Whoever places the tasks, they take so much less. To take longer than simulated is Dask's
-        own affair: no plan waits for what it waits for.
+        Whoever places the tasks, they take so much less. That Dask took less than by any simulation
+        of it is no such sign, for a simulation may choose worse than Dask does; and to take longer
+        is Dask's own affair: no plan waits for what it waits for.
         """
-        return max(0.0, -self.off(min(chances, default=0.0)))
+        return max(0.0, -self.off(bound))
 
     def _begun_with(self, simulated: float) -> float:
         return simulated + (median(self.begun) if self.begun else 0.0)

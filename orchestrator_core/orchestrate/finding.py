@@ -24,7 +24,7 @@ from orchestrator_core.orchestrate.judged import Judged
 from orchestrator_core.plan.canonical import from_canonical, to_canonical
 from orchestrator_core.plan.result import PlanResult
 
-FORMAT = "orchestrator.finding/1"
+FORMAT = "orchestrator.finding/2"
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,7 @@ def _verdict(
         lessons=lessons,
         chances=CHANCES,
         mends=mends,
+        bound=result.lower_bound,
     )
 
 

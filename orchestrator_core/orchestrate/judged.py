@@ -10,10 +10,12 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
+from orchestrator_core.costs.instance import Instance
 from orchestrator_core.orchestrate.experience import Lessons
 
 DIFFERS = 0.05
-"""What Dask takes, or a plan beside its forecast, differs if the logarithm differs by more."""
+"""What Dask takes, a plan beside its forecast, or how long tasks may take, differs if the logarithm
+differs by more."""
 
 COUNTS_MORE = 0.06
 """How much more or less runs count beside the simulation if that matters: up to the third run."""
@@ -27,17 +29,20 @@ class Basis:
         min_gain: part of Dask's time that it had to save.
         dask: median seconds of the runs that were left to Dask, 0 if there were none.
         weight: how much these count beside the simulation. drift: as in `Lessons`.
+        unsure: how much longer (log) all tasks take at durations that are rarely exceeded.
     """
 
     min_gain: float
     dask: float
     weight: float
     drift: float
+    unsure: float
 
     @staticmethod
-    def of(lessons: Lessons, min_gain: float) -> Basis:
+    def of(lessons: Lessons, min_gain: float, unsure: float) -> Basis:
         n = len(lessons.dask)
-        return Basis(min_gain, median(lessons.dask) if n else 0.0, n / (n + 1), lessons.drift)
+        took = median(lessons.dask) if n else 0.0
+        return Basis(min_gain, took, n / (n + 1), lessons.drift, unsure)
 
     def resembles(self, other: Basis) -> bool:
         """Would a judgement by the other be the same, as far as one can tell?"""
@@ -45,7 +50,18 @@ class Basis:
             return False
         slower = abs(math.log(self.dask / other.dask)) if self.dask > 0 else 0.0
         drifted = abs(self.drift - other.drift)
-        return max(slower, drifted) <= DIFFERS and abs(self.weight - other.weight) <= COUNTS_MORE
+        surer = abs(self.unsure - other.unsure)
+        return (
+            max(slower, drifted, surer) <= DIFFERS
+            and abs(self.weight - other.weight) <= COUNTS_MORE
+        )
+
+
+def unsure(instance: Instance, pessimistic: Instance) -> float:
+    """By how much (log) all work is more at durations that are rarely exceeded."""
+    count = instance.graph.count
+    usual, long = (float(each.best_seconds @ count) for each in (instance, pessimistic))
+    return math.log(long / usual) if 0 < usual < math.inf and 0 < long < math.inf else 0.0
 
 
 @dataclass(frozen=True, slots=True)

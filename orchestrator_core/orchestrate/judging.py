@@ -9,7 +9,7 @@ from orchestrator_core.execute.measures.admission import allowed
 from orchestrator_core.orchestrate.adopt import Verdict, judge
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import Refinement
-from orchestrator_core.orchestrate.judged import Basis, Judged
+from orchestrator_core.orchestrate.judged import Basis, Judged, unsure
 from orchestrator_core.orchestrate.thrifty import is_small, saving
 from orchestrator_core.plan.result import PlanResult
 
@@ -39,17 +39,24 @@ def judged(
         pessimistic: `instance` with durations that are rarely exceeded.
         min_gain: part of Dask's time that it must save. lessons: what earlier runs really took.
     """
-    basis, schedule = Basis.of(lessons, min_gain), found.result.schedule
-    chances = max(1, min(CHANCES, SIMULATED_TASKS // max(1, instance.graph.n_instances)))
+    basis = Basis.of(lessons, min_gain, unsure(instance, pessimistic))
+    bound = found.result.lower_bound
     verdict = judge(
-        instance, pessimistic, schedule, min_gain, found.measures, lessons, chances=chances
+        instance,
+        pessimistic,
+        found.result.schedule,
+        min_gain,
+        found.measures,
+        lessons,
+        chances=max(1, min(CHANCES, SIMULATED_TASKS // max(1, instance.graph.n_instances))),
+        bound=bound,
     )
     frugal = not verdict.adopt and is_frugal(found, verdict)
     hungry = verdict.adopt and not found.saves and is_hungry(instance, found.result, verdict)
     return Judged(
         adopt=(verdict.adopt or frugal) and not hungry,
         reason=found.remark + (FRUGAL if frugal else HUNGRY if hungry else verdict.reason),
-        predicted=verdict.drawn.planned,
+        predicted=max(verdict.drawn.planned, bound),
         # Without a gain in time there is nothing to hold the forecast against.
         default_predicted=None if frugal else verdict.default_predicted,
         basis=basis,

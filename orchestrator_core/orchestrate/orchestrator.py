@@ -105,7 +105,7 @@ class Orchestrator(Forecaster):
         self.hasty, self.brisk = hasty, brisk
         self._quick: AtOnce | None = None
         self._experience = Experience()
-        self._asked = self._loaded = self._failed = self._put_off = False
+        self._asked = self._loaded = self._failed = self._put_off = self._loading = False
         self.measured: tuple[Cluster, ...] = ()
         """Clusters with the links that runs before `warm_up` found, the latest last."""
 
@@ -189,7 +189,16 @@ class Orchestrator(Forecaster):
         from orchestrator_core.plan.warm import warm_up_aside
 
         # Compiled here, it would hold up whoever asks meanwhile, and the flow's own threads.
-        warm_up_aside()
+        self._loading = True
+        try:
+            warm_up_aside()
+        finally:
+            self._loading = False
+
+    @property
+    def holdup(self) -> str:
+        """For people: why `warm_up`, which is under way, takes minutes; empty where it does not."""
+        return NOT_COMPILED if self._loading and warm.is_compiled_aside() else ""
 
     def _decide(
         self,

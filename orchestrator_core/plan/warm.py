@@ -83,7 +83,7 @@ def warm_up_aside() -> None:
     """`warm_up` for a process in which others must not be held up, such as a scheduler's: what has
     to be compiled is compiled by another process, and waited for. Where that fails, what there is
     has to do."""
-    if _waits() or is_warm():
+    if not is_compiled_aside():
         warm_up()
         return
     start_in_background()
@@ -94,6 +94,11 @@ def warm_up_aside() -> None:
         warm_up()
     else:
         load()
+
+
+def is_compiled_aside() -> bool:
+    """Does `warm_up_aside` have to wait for another process that compiles, for minutes?"""
+    return not (_waits() or is_warm())
 
 
 def compile_once(say: Callable[[str], None], names: Sequence[str] = FOR_PLANS) -> None:

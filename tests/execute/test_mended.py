@@ -36,6 +36,18 @@ def test_as_believed_nothing_changes() -> None:
     assert run.worker == Rehearsal(instance, schedule).run().worker
 
 
+def test_a_worker_begins_what_it_has_before_it_hears_of_what_it_was_to_do_first() -> None:
+    """It is to run a, then b, which needs a, then c; but it was given c long before."""
+    graph = TaskGraph.build()
+    graph.task("a", seconds=1.0)
+    graph.task("b", seconds=2.0, after=["a"])
+    graph.task("c", seconds=4.0)
+    instance = Instance.price(graph.done(), Cluster([Worker("w")]))
+    rows = [Assignment(*row) for row in (("a", "w", 0, 1), ("b", "w", 1, 3), ("c", "w", 3, 7))]
+    run = schedule_of(Mended(instance, Schedule(rows)).run())
+    assert {a.task: a.start for a in run.assignments} == {"a": 0.0, "c": 1.0, "b": 5.0}
+
+
 def test_what_waits_behind_a_late_task_goes_elsewhere() -> None:
     instance, schedule = equal_tasks(8, 2)
     late = instance.seconds.copy()

@@ -297,3 +297,49 @@ def test_predictions_are_finite_and_positive(observed: list[Observation], quanti
     assert np.isnan(seconds[~known]).all()
     sizes = costs.output_bytes(graph)
     assert (np.isnan(sizes) | (np.isfinite(sizes) & (sizes >= 0))).all()
+
+
+def other_flow(rng: np.random.Generator) -> list[Observation]:
+    """Forty tasks on other machines, six runs; none ever takes as long as it did before."""
+    return [
+        observe(f"fetch-{i}", "far", float(np.exp(rng.normal())), run_id=f"far-{run}")
+        for run in range(6)
+        for i in range(40)
+    ]
+
+
+def test_what_varies_in_other_flows_makes_steady_tasks_no_less_sure() -> None:
+    """Neither the tasks that were seen each time, nor new ones, on either worker."""
+    steady = [
+        observe(f"{kind}-{i if kind == 'train' else (run, i)}", worker, seconds, run_id=f"{run}")
+        for run in range(4)
+        for i in range(8)
+        for kind, seconds, worker in (
+            ("train", 4.0, ("big", "small")[(run + i) % 2]),
+            ("clean", 0.5, ("big", "small")[i % 2]),
+        )
+    ]
+    observed = other_flow(np.random.default_rng(3)) + steady
+    for task, usual in (("train-1", 4.0), ("clean-new", 0.5)):
+        middle = seconds_of(observed, task, "big", "small")
+        high = seconds_of(observed, task, "big", "small", quantile=0.9)
+        assert middle == pytest.approx([usual] * 2, rel=0.02)
+        assert max(high) < 1.25 * usual
+
+
+def test_a_task_seen_twice_may_vary_as_its_neighbours_in_the_same_runs_do() -> None:
+    rng = np.random.default_rng(5)
+
+    def seen(noise: float) -> list[Observation]:
+        return [
+            observe(
+                f"step-{i}", "big", 2.0 * float(np.exp(rng.normal(0.0, noise))), run_id=f"{run}"
+            )
+            for run in range(2)
+            for i in range(30)
+        ] + [observe("sum-1", "big", 3.0, run_id=f"{run}") for run in range(2)]
+
+    calm, rough = (
+        seconds_of(seen(noise), "sum-1", "big", quantile=0.9)[0] for noise in (0.01, 0.5)
+    )
+    assert rough > calm + 0.3

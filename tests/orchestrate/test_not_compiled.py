@@ -87,3 +87,17 @@ def test_the_first_large_run_is_a_reason_to_compile(
     brisk.record(run_of(sweep()))
     assert compiling == [warm.SIMULATION]
     brisk.close()
+
+
+def test_who_waits_until_it_can_be_asked_is_told_that_this_takes_minutes(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Orchestrator(store, hasty=True, in_memory=True)
+    told: list[str] = []
+    monkeypatch.setattr(warm, "warm_up_aside", lambda: told.append(asked.holdup))
+    for compiles in (True, False):
+        monkeypatch.setattr(warm, "is_compiled_aside", lambda found=compiles: found)
+        asked._loaded = False
+        asked.warm_up()
+        assert asked.holdup == ""
+    assert told == [NOT_COMPILED, ""]

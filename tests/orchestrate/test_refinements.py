@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from orchestrator_core.orchestrate.finding import (
     encode_finding,
 )
 from orchestrator_core.orchestrate.forecaster import Forecaster
-from orchestrator_core.orchestrate.judged import Basis, Judged
+from orchestrator_core.orchestrate.judged import Basis, Judged, unsure
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.thrifty import saving
@@ -186,7 +187,7 @@ class TestFewerBytes:
         keys = Keys.of(instance.graph, instance.cluster)
         bucket = keys.priced(instance, MAKESPAN).cost_bucket
         known = slow_but_small(instance)
-        then = Judged(True, "it was", 1.0, 2.0, Basis.of(Lessons([99.0]), GAIN))
+        then = Judged(True, "it was", 1.0, 2.0, Basis.of(Lessons([99.0]), GAIN, 0.0))
         first.quick._refinements.keep(keys, instance, Finding(known, bucket, then))
         again = first.asked(instance)
         assert not again.adopted
@@ -202,7 +203,7 @@ class TestText:
         planner = Forecaster(Memory(None, in_memory=True), budget=Budget(seconds=0.02))
         result, _ = planner.schedule(self.INSTANCE, budget=Budget(iterations=0))
         hold = Hold(frozenset(["step-0"]), frozenset(["load-1", "step-1"]), 3.5)
-        judged = Judged(True, "planned: it pays", 3.0, None, Basis(0.05, 4.0, 0.5, -0.1))
+        judged = Judged(True, "planned: it pays", 3.0, None, Basis(0.05, 4.0, 0.5, -0.1, 0.2))
         refinement = Refinement(result, Measures({"load-3": hold}, True), 0.15, 0.4, "remark; ")
         return Finding(refinement, "w1", judged)
 
@@ -229,7 +230,7 @@ class TestText:
         "change",
         [
             lambda text: text[:-1],
-            lambda text: text.replace(b"finding/1", b"finding/9"),
+            lambda text: text.replace(b"finding/2", b"finding/9"),
             lambda text: text.replace(b'"worth"', b'"value"'),
             lambda text: b"\xff",
         ],
@@ -261,6 +262,21 @@ class TestText:
 def test_a_judgement_stands_until_something_else_was_learned(
     lessons: Lessons, resembles: bool
 ) -> None:
-    basis = Basis.of(Lessons([4.0, 4.0, 4.0]), GAIN)
-    assert basis.resembles(Basis.of(lessons, GAIN)) is resembles
-    assert not basis.resembles(Basis.of(lessons, 0.1))
+    basis = Basis.of(Lessons([4.0, 4.0, 4.0]), GAIN, 0.1)
+    assert basis.resembles(Basis.of(lessons, GAIN, 0.12)) is resembles
+    assert not basis.resembles(Basis.of(lessons, 0.1, 0.1))
+
+
+def test_a_judgement_falls_when_tasks_turn_out_to_be_surer() -> None:
+    """The first run has to believe that new tasks may take several times as long."""
+    instance = stream(6)
+    unsure_at_first, sure = (
+        Basis.of(Lessons([4.0]), GAIN, unsure(instance, longer(instance, factor)))
+        for factor in (3.0, 1.1)
+    )
+    assert sure.unsure == pytest.approx(math.log(1.1))
+    assert not sure.resembles(unsure_at_first)
+
+
+def longer(instance: Instance, factor: float) -> Instance:
+    return Instance(instance.graph, instance.cluster, instance.seconds * factor)

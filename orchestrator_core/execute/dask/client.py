@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0
 
+HELD_UP_SECONDS = 3.0
+"""How long somebody waits at first who does not want to wait for minutes."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeyedRecord:
@@ -49,6 +52,14 @@ def ensure_plugin(client: Client, **options: Any) -> Any:
 def wait_ready(client: Client, timeout: float = READY_SECONDS) -> Any:
     """Wait at most `timeout` seconds until plans can be made; returns whether they can."""
     return _sync(client, _ready, timeout)
+
+
+def wait_willing(client: Client, timeout: float = READY_SECONDS) -> Any:
+    """The same, but not for a machine that compiles what plans, which takes minutes.
+
+    Returns "" once plans can be made or the time is over, else what holds them up, for people.
+    """
+    return _sync(client, _willing, timeout)
 
 
 def fetch_mode(client: Client) -> Any:
@@ -114,6 +125,18 @@ def _sync(client: Any, call: Callable[..., Any], *arguments: Any) -> Any:
 
 async def _ready(client: Any, timeout: float) -> bool:
     return bool(await client.scheduler.orchestrator_ready(timeout=timeout))
+
+
+async def _willing(client: Any, timeout: float) -> str:
+    wait, left = HELD_UP_SECONDS, timeout
+    while left > 0 and not await _ready(client, min(wait, left)):
+        # Longer each time, for who is told at once that there will never be plans.
+        wait, left = 2 * wait, left - wait
+        # A scheduler with an older version of this project does not say.
+        holdup = (await client.scheduler.orchestrator_cluster()).get("holdup")
+        if holdup:
+            return str(holdup)
+    return ""
 
 
 async def _end(client: Any, run_id: str) -> list[str]:

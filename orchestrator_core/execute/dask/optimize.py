@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +11,8 @@ from orchestrator_core.execute.dask import client as calls
 
 if TYPE_CHECKING:
     from distributed import Client
+
+log = logging.getLogger("orchestrator.dask")
 
 
 class optimize:
@@ -20,7 +23,9 @@ class optimize:
         ...     frame.groupby("x").mean().compute()
 
     To enter takes a second or two, in which helper processes start: put one block around many
-    computations, or register the plugin for good. ``async with`` is for asynchronous clients.
+    computations, or register the plugin for good. A machine that has to compile what plans, which
+    takes minutes, is not waited for: it is logged, and Dask places tasks itself until it is done.
+    ``async with`` is for asynchronous clients.
     Where the scheduler has the plugin already, that one is used and stays.
 
     Args:
@@ -28,7 +33,8 @@ class optimize:
         store: a database URL or a file, None for the configured one; or an `Advisor`, which
             travels to the scheduler by pickle.
         mode, options: as of `OrchestratorPlugin`.
-        ready_seconds: how long to wait at most until plans can be made; 0 not to wait.
+        ready_seconds: how long to wait at most until plans can be made, compiling included; 0 not
+            to wait. Default: a minute, but not for what is being compiled.
         stop_seconds: how long to wait at most until the runs are written.
     """
 
@@ -38,7 +44,7 @@ class optimize:
         store: str | Advisor | None = None,
         *,
         mode: str = "auto",
-        ready_seconds: float = calls.READY_SECONDS,
+        ready_seconds: float | None = None,
         stop_seconds: float = calls.STOP_SECONDS,
         **options: Any,
     ) -> None:
@@ -82,7 +88,10 @@ class optimize:
 
     async def _enter(self) -> None:
         self._is_ours = await calls.ensure_plugin(self._client, **self._options)
-        if self._ready_seconds > 0:
+        if self._ready_seconds is None:
+            if holdup := await calls.wait_willing(self._client):
+                log.warning("graphs are left to Dask for now; %s", holdup)
+        elif self._ready_seconds > 0:
             await calls.wait_ready(self._client, self._ready_seconds)
 
     async def _exit(self) -> None:

@@ -55,7 +55,9 @@ class Unplanned:
                            where it is believed to start first (`worker_objective`); with no inputs,
                            on the least occupied worker
         stealing           every 0.1 s, see `kernel/stealing.py`
-        order on a worker  by priority: depth first through the graph, as dask.order does roughly
+        order on a worker  by priority: depth first through the graph, as dask.order does roughly;
+                           a worker that has ended a task begins the next one that it has before it
+                           hears of what that made ready
 
     Coarser than the original: kinds stand for both prefixes and groups, `believed` does not change
     during the run, stealing takes no time, and a fetched copy is not a source for further fetches.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from threading import Event
 from typing import Any
 
 import pytest
@@ -74,6 +76,72 @@ async def test_a_store_is_handed_to_the_configured_advisor(
         assert await c.compute(total, optimize_graph=False) == 45
     (run,) = WRITTEN
     assert (run.mode, run.flow) == ("planned", "sum+total")
+
+
+def ours(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.name == "orchestrator.dask"]
+
+
+class Compiling(Writer):
+    """Its machine compiles for as long as anybody likes, or only loads what is there."""
+
+    holdup = "what plans is being compiled"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = Event()
+
+    def warm_up(self) -> None:
+        self.done.wait()
+
+
+@cluster_test()
+async def test_a_machine_that_compiles_is_told_of_and_not_waited_for(
+    c: Client,
+    s: Scheduler,
+    a: Worker,
+    b: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(client, "HELD_UP_SECONDS", 0.01)
+    advisor = Compiling()
+    plugin = OrchestratorPlugin(advisor=advisor)
+    await s.register_scheduler_plugin(plugin, idempotent=True)
+    async with optimize(c):
+        assert ours(caplog) == [f"graphs are left to Dask for now; {advisor.holdup}"]
+        graph, keys = layers()
+        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    advisor.done.set()
+    assert await client.wait_ready(c, 10)
+    assert await client.wait_willing(c) == ""
+    await stop(s, plugin)
+    (run,) = WRITTEN
+    assert (run.mode, run.reason) == ("observed", advisor.holdup)
+
+
+@cluster_test()
+async def test_what_is_only_loaded_is_waited_for(
+    c: Client,
+    s: Scheduler,
+    a: Worker,
+    b: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(client, "HELD_UP_SECONDS", 0.01)
+    monkeypatch.setattr(Compiling, "holdup", "")
+    advisor = Compiling()
+    plugin = OrchestratorPlugin(advisor=advisor)
+    await s.register_scheduler_plugin(plugin, idempotent=True)
+    entering = asyncio.ensure_future(optimize(c).__aenter__())
+    assert not await client.wait_ready(c, 0.1)
+    assert not entering.done()
+    advisor.done.set()
+    await entering
+    assert s.plugins["orchestrator"].session.advisory.is_ready
+    assert ours(caplog) == []
+    await stop(s, plugin)
 
 
 @cluster_test()

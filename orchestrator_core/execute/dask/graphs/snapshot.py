@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from orchestrator_core.execute.dask.graphs.hinted import columns_of
@@ -40,7 +41,7 @@ class Snapshot(Keyed):
     passes while they run, but not of `plannable`: nobody but Dask decides about them.
 
     Attributes:
-        keys: (n,) Dask's names. prefixes: (n,) Dask's key prefixes.
+        keys: (n,) Dask's names, the most urgent first. prefixes: (n,) Dask's key prefixes.
         inputs: (n,) keys that each task reads; those that are none of `keys` are there already.
         pins: what is asked for the tasks that no plan may place.
         stated: the users' annotations for us.
@@ -140,8 +141,12 @@ class Snapshot(Keyed):
 def take(
     scheduler: Scheduler, keys: Iterable[Key], wanted: Iterable[Key], roster: Roster
 ) -> Snapshot:
-    """The snapshot of those of `keys` that will now be computed because `wanted` are."""
-    states = _to_compute(scheduler, keys, wanted)
+    """The snapshot of those of `keys` that will now be computed because `wanted` are.
+
+    In the order of Dask's own priorities, by which simulations of it go, too: that of `keys` is
+    that of sets, in which the longest chain may come last by chance.
+    """
+    states = sorted(_to_compute(scheduler, keys, wanted), key=attrgetter("priority"))
     return Snapshot(
         keys=tuple([state.key for state in states]),
         prefixes=tuple([as_name(state.prefix.name) for state in states]),

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator_core.errors import PlanningFailed
-from orchestrator_core.execute.advice import Advice, Advisor, TakesRuns
+from orchestrator_core.execute.advice import Advice, Advisor, MayBeHeldUp, TakesRuns
 from orchestrator_core.execute.dask.graphs.finished import Finished
 from orchestrator_core.graph.cluster import Cluster
 
@@ -68,6 +68,12 @@ class Advisory:
         """Wait at most `timeout` seconds until the advisor is loaded and warm; is it?"""
         await _within(self._started, timeout)
         return self._warm
+
+    @property
+    def holdup(self) -> str:
+        """Why it will take minutes until plans can be made, for people; empty if it will not."""
+        advisor = self._advisor
+        return advisor.holdup if not self._warm and isinstance(advisor, MayBeHeldUp) else ""
 
     def ask(self, question: Question) -> Future[Advice] | None:
         """The future answer; None if the advisor cannot be asked now."""

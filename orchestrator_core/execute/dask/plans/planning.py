@@ -91,7 +91,7 @@ class Planning:
 
         answer = self._advisory.ask(think)
         if answer is None:
-            run.decline("the advisor is still busy or warming up")
+            run.decline(self._advisory.holdup or "the advisor is still busy or warming up")
         elif answered(answer, self._blocking):
             self._adopt(slots, run, answer)
         else:

@@ -47,12 +47,13 @@ class Handlers:
                 del handlers[name]
 
     def cluster(self) -> dict[str, Any]:
-        """The running workers as ``Cluster`` JSON ("" if none runs), and the mode."""
+        """The running workers as ``Cluster`` JSON ("" if none runs), the mode, and what holds up
+        planning ("" if nothing does)."""
         session = self._session
         roster = session.roster if session.is_live else Roster(session.scheduler)
         found = roster.cluster()
         text = "" if found is None else found.to_json().decode()
-        return {"cluster": text, "mode": session.mode}
+        return {"cluster": text, "mode": session.mode, "holdup": session.advisory.holdup}
 
     def prepared(self) -> dict[str, list[str]]:
         """By worker, the kinds of tasks whose setup it has behind it, such as compiling."""

@@ -122,9 +122,19 @@ def begin_what_fits(job: Job, s: State) -> None:
     for i in range(s.number[AWAKE_ONES]):
         worker = s.awake[i, AWAKE]
         s.awake[worker, IS_AWAKE] = 0
-        while s.root[worker] >= 0 and _begin(job, s, worker, s.root[worker]):
-            take_first(s, worker)
+        begin_at_hand(job, s, worker)
     s.number[AWAKE_ONES] = 0
+
+
+@inlined
+def begin_at_hand(job: Job, s: State, worker: int) -> None:
+    """Let the worker begin what it has been given, as long as there is room for it.
+
+    For a policy that is told that a unit has ended: its worker goes on before anybody has heard of
+    it, so what the unit made ready waits for the next one that ends.
+    """
+    while s.root[worker] >= 0 and _begin(job, s, worker, s.root[worker]):
+        take_first(s, worker)
 
 
 @inlined

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator_core.execute.simulate.kernel.cluster import give, take_back
+from orchestrator_core.execute.simulate.kernel.cluster import begin_at_hand, give, take_back
 from orchestrator_core.execute.simulate.kernel.events import note
 from orchestrator_core.execute.simulate.kernel.job import Job
 from orchestrator_core.execute.simulate.kernel.listing import Listing, empty_listing, list_rest
@@ -14,7 +14,7 @@ from orchestrator_core.execute.simulate.kernel.outcome import Came, came
 from orchestrator_core.execute.simulate.kernel.planned import Books, Plan, books_of, follow
 from orchestrator_core.execute.simulate.kernel.state import ABOUT, START, WORKER, State, beginning
 from orchestrator_core.execute.simulate.kernel.step import first_ones, step
-from orchestrator_core.execute.simulate.kernel.what import OVER, SETTLE, WAKE
+from orchestrator_core.execute.simulate.kernel.what import DONE, OVER, SETTLE, WAKE
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.compiled import compiled, inlined, lent
 
@@ -75,6 +75,8 @@ def _run(
     what = step(job, s)
     while what != OVER:
         due = due or (what == WAKE and s.number[ABOUT] == NOBODY)
+        if what == DONE:
+            begin_at_hand(job, s, s.unit[s.number[ABOUT], WORKER])
         follow(job, s, own, b, what, ahead, 0.0)
         if what == SETTLE and due:
             due = False

@@ -15,6 +15,7 @@ from orchestrator_core.execute.simulate.kernel.choice import (
     give_to,
     least_busy,
 )
+from orchestrator_core.execute.simulate.kernel.cluster import begin_at_hand
 from orchestrator_core.execute.simulate.kernel.job import Job
 from orchestrator_core.execute.simulate.kernel.lines import join, take_first
 from orchestrator_core.execute.simulate.kernel.outcome import Came, came
@@ -57,6 +58,7 @@ def _decide(job: Job, s: State, p: Beliefs, b: Books, what: int) -> None:
         _ready(job, s, p, b, who)
     elif what == DONE:
         worker = s.unit[who, WORKER]
+        begin_at_hand(job, s, worker)
         forget(b, who, worker)
         b.load[worker, HELD] += job.size[who]
     elif what == ARRIVAL:

@@ -156,3 +156,22 @@ def test_a_schedule_of_something_else_is_refused(assignment: str, rule: str) -> 
     with pytest.raises(InvalidSchedule) as caught:
         slots_of(schedule, ABC, {"w"})
     assert caught.value.rule == rule
+
+
+@cluster_test()
+async def test_tasks_come_in_the_order_in_which_dask_would_take_them(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """A chain of three beside thirty tasks: the longest way to the result first, as Dask has it."""
+    looker = Looker()
+    s.plugins["looker"] = looker  # type: ignore[assignment]
+    chain = delayed(add)(dask_key_name="chain-0")
+    for i in (1, 2):
+        chain = delayed(add)(chain, dask_key_name=f"chain-{i}")
+    others = [delayed(add)(dask_key_name=f"other-{i}") for i in range(30)]
+    future = c.compute(delayed(add)(chain, *others, dask_key_name="result"))
+    await until(lambda: bool(looker.seen))
+    (seen,) = looker.seen
+    assert seen.keys[:3] == ("chain-0", "chain-1", "chain-2")
+    assert seen.keys[-1] == "result"
+    assert await future == 34
