@@ -1,11 +1,10 @@
 """tabu: tabu search on the critical path of a job shop, compiled (stage 3).
 
 A task of a critical block, which is a run of tasks on one machine of the longest path, moves to the
-begin or the end of its block, or one of these into it (`shop_moves.py`). What was turned round
-stays so for a while, as in E. Nowicki, C. Smutnicki: A fast taboo search algorithm for the job shop
-problem. Management Science 42, 1996. After long without a better schedule, it goes on between two
-of the best ones that it has met (`shop_relink.py`); once they are too much alike for that, it looks
-for others.
+begin or behind the end of its block (`shop_moves.py`). What was turned round stays so for a while,
+as in E. Nowicki, C. Smutnicki: A fast taboo search algorithm for the job shop problem. Management
+Science 42, 1996. After long without a better schedule, it goes on between two of the best ones that
+it has met (`shop_elite.py`); once they are too much alike for that, it looks for others.
 """
 
 from __future__ import annotations
@@ -14,18 +13,13 @@ import numpy as np
 
 from orchestrator_core.plan.engine.compiled import compiled, inner, lent
 from orchestrator_core.plan.engine.project import Project
-from orchestrator_core.plan.search.shop_elite import Elite, begin_anew, enter, note
+from orchestrator_core.plan.search.shop_elite import Elite, begin_anew, enter, note, relink
 from orchestrator_core.plan.search.shop_moves import move
-from orchestrator_core.plan.search.shop_relink import relink
 from orchestrator_core.plan.search.shop_sample import scatter
 from orchestrator_core.plan.search.shop_state import Shop, longest, measure
 
-IDLE = 6_000
+IDLE = 4_000
 """Moves without a better schedule after which the search goes on from elsewhere."""
-
-SHORT, SHORT_IN_ALL = 500, 150_000
-"""Moves of each of the short searches between two schedules; fewer of more than 300 tasks, whose
-moves take longer."""
 
 IN_VAIN = 3
 """Searches in a row, for each of the best schedules, that added none to them, after which others
@@ -41,7 +35,7 @@ def _begin_elsewhere(p: Project, s: Shop, e: Elite) -> None:
     if e.state[0] < len(e.value) - 1:
         scatter(p, s)
     else:
-        relink(p, s, e, min(SHORT, SHORT_IN_ALL // len(s.head)))
+        relink(p, s, e)
     s.banned[:] = 0
     e.value[-1], e.state[1] = np.inf, s.state[0]
 

@@ -1,10 +1,7 @@
 """Moves of critical tasks on the machines of a job shop, and what they promise (stage 3).
 
-The neighbourhood N7 of C. Zhang, P. Li, Z. Guan, Y. Rao: A tabu search algorithm with a new
-neighborhood structure for the job shop scheduling problem. Computers & Operations Research 34,
-2007: tasks of a critical block move to its begin or its end, and those there into it. The estimate
-of E. Balas, A. Vazacopoulos: Guided local search with shifting bottleneck for job shop scheduling.
-Management Science 44, 1998, ranks the moves.
+The neighbourhood N6 of E. Balas, A. Vazacopoulos: Guided local search with shifting bottleneck for
+job shop scheduling. Management Science 44, 1998, whose estimate ranks the moves.
 """
 
 from __future__ import annotations
@@ -131,19 +128,6 @@ def _try(p: Project, s: Shop, low: int, high: int, forward: bool) -> tuple[float
     return _guess(s, count), _banned(s, count, forward)
 
 
-@inlined
-def _side(i: int, x: int, j: int, side: int) -> tuple[int, int, bool]:
-    """(low, high, forward) of a move in the block i to j of the path: x behind its end or before
-    its begin, or the begin behind x or the end before x; low = -1 for none, or one said twice."""
-    forward = side % 2 == 0
-    low, high = (x, j) if side in (0, 3) else (i, x)
-    # Of two neighbours, both moves are the same.
-    twice = side >= 2 and (x in (i, j) or high - low == 1)
-    if low >= high or twice or (side == 1 and j - i == 1):
-        return -1, -1, forward
-    return low, high, forward
-
-
 @inner
 def _choose(p: Project, s: Shop, length: int) -> tuple[int, int, bool]:
     """The most promising move (low, high, forward) along the path that is allowed, or any if none
@@ -156,9 +140,11 @@ def _choose(p: Project, s: Shop, length: int) -> tuple[int, int, bool]:
         while s.machine[s.path[i]] >= 0 and j + 1 < length and s.after[s.path[j]] == s.path[j + 1]:
             j += 1
         for x in range(i, j + 1):
-            for side in range(4):
-                low, high, forward = _side(i, x, j, side)
-                if low < 0:
+            for side in range(2):
+                forward = side == 0
+                low, high = (x, j) if forward else (i, x)
+                # Of two neighbours, both moves are the same.
+                if low >= high or (not forward and high - low == 1 and j - i == 1):
                     continue
                 guess, banned = _try(p, s, low, high, forward)
                 if guess == np.inf:

@@ -7,8 +7,8 @@ import pytest
 
 from orchestrator_core.plan.engine.compiled import interpreted
 from orchestrator_core.plan.engine.project import Project
+from orchestrator_core.plan.search.shop_elite import wander
 from orchestrator_core.plan.search.shop_moves import move
-from orchestrator_core.plan.search.shop_relink import wander
 from orchestrator_core.plan.search.shop_state import Shop, longest
 from tests.plan.search.shops import MEASURE, check, shop
 
