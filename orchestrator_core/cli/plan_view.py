@@ -133,7 +133,7 @@ def _parts(dry: DryRun) -> str:
     chance = dry.predicted - dry.lead - dry.result.makespan
     parts = []
     if dry.lead:
-        parts.append(f"{words.seconds(dry.lead)} until the first task starts (0 s of the chart)")
+        parts.append(f"{words.seconds(dry.lead)} until the first task, where the chart begins")
     if chance > NOTEWORTHY * dry.predicted:
         parts.append(f"{words.seconds(chance)} because durations vary")
     return f"of which {', '.join(parts)}" if parts else ""

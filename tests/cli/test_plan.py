@@ -267,7 +267,7 @@ def test_a_flow_is_forecast_from_its_first_submission(
     assert found["lower_bound_s"] <= found["predicted_s"]
     assert min(row["start_s"] for row in found["assignments"]) == 0.0
     text = invoke("plan", f"{path}:pipeline").out
-    assert "of which 0.70 s until the first task starts (0 s of" in " ".join(text.split())
+    assert "of which 0.70 s until the first task, where" in " ".join(text.split())
     assert "s after the first start ▲" in text
 
 
@@ -320,11 +320,11 @@ def test_hostile_names_are_only_text(invoke: Invoke, tmp_path: Path) -> None:
     ("predicted", "lead", "said"),
     [
         (5.0, 0.0, ""),
-        (6.0, 1.0, "of which 1.00 s until the first task starts (0 s of the chart)"),
+        (6.0, 1.0, "of which 1.00 s until the first task, where the chart begins"),
         (
             6.7,
             1.0,
-            "of which 1.00 s until the first task starts (0 s of the chart), "
+            "of which 1.00 s until the first task, where the chart begins, "
             "0.70 s because durations vary",
         ),
         (5.7, 0.0, "of which 0.70 s because durations vary"),
