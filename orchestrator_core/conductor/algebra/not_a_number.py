@@ -14,7 +14,7 @@ from typing import TypeAlias
 import jax.numpy as jnp
 import numpy as np
 
-from orchestrator_core.conductor.algebra.everywhere import everywhere
+from orchestrator_core.conductor.ir.everywhere import everywhere
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import jax.numpy as jnp
 import numpy as np
 
-from orchestrator_core.conductor.algebra.everywhere import everywhere
 from orchestrator_core.conductor.algebra.not_a_number import chosen_anyway
+from orchestrator_core.conductor.ir.everywhere import everywhere
 from orchestrator_core.conductor.ir.node import Node, of_primitive
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 

@@ -3,7 +3,7 @@
 Broadcasts and reductions that only add or drop axes of one element are reshapes. A barrier against
 common subexpressions does not hold what is large and pairwise, which a tile makes anew anyway:
 there it is a copy. What is stacked, as heads made one by one, is concatenated; what is unstacked is
-sliced.
+sliced. What is picked or put by index is a window of no axis; see `pointed`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from orchestrator_core.conductor.facts.transfer.reductions import REDUCTIONS
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node, of_primitive
 from orchestrator_core.conductor.ir.value import Atom, Value
+from orchestrator_core.conductor.tile.pointed import pointed
 from orchestrator_core.conductor.tile.turned import turned
 
 IS_RESHAPE = {"broadcast_in_dim", *REDUCTIONS}
@@ -26,7 +27,12 @@ BARRIER = "optimization_barrier"
 
 def canonical(graph: Graph, is_pairwise: Callable[[Atom], bool]) -> Graph:
     """The same function. `is_pairwise` tells which values barriers let through."""
-    nodes = [made for node in graph.nodes for made in _canonical(node, is_pairwise)]
+    nodes = [
+        made
+        for node in graph.nodes
+        for each in _canonical(node, is_pairwise)
+        for made in pointed(each, graph.producer)
+    ]
     return turned(dataclasses.replace(graph, nodes=tuple(nodes)))
 
 

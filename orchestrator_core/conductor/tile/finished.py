@@ -59,7 +59,8 @@ def finished(finish: Finish, held: tuple[Value, ...], alone: Runner | None) -> N
     size, moved = node.output.size, sum(each.nbytes for each in (*held, *extra, node.output))
     work = Work(flops=4.0 * size, nbytes=float(moved), kernels=1.0)
     outputs = (*node.outputs, *more)
-    return Node("tiled_sum", inputs, outputs, apply, {"work": work}, source=node.source)
+    params = {"work": work, "spec": finish.plan.boundary.out}
+    return Node("tiled_sum", inputs, outputs, apply, params, source=node.source)
 
 
 def _as_written(finish: Finish, alone: Runner, given: Sequence[Any]) -> Any:

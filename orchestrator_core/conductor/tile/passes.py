@@ -24,6 +24,7 @@ from orchestrator_core.conductor.tile.accumulators import (
 from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
 from orchestrator_core.conductor.tile.region import Region
+from orchestrator_core.conductor.tile.sinking import sunk
 from orchestrator_core.conductor.tile.sole import step_of
 
 
@@ -119,7 +120,8 @@ def _instead(region: Region, levels: Levels) -> Instead:
         if plan.exchange is not None and plan.exchange.sole is not None:
             boundary, sole = plan.boundary, plan.exchange.sole
             steps[plan.node.output] = functools.partial(step_of, boundary, sole)
-    return Instead.of(region.flow, steps) if steps else AS_IT_IS
+    found = Instead.of(region.flow, steps)
+    return Instead(found.steps, found.near | sunk(region.flow))
 
 
 def _accumulator(plan: Plan) -> Accumulator:

@@ -34,6 +34,7 @@ from orchestrator_core.conductor.tile.parted import parted
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
+from orchestrator_core.conductor.tile.strips import in_strips
 
 NAME = "tiling"
 
@@ -56,7 +57,7 @@ def tiled(
     for seed in rewriter.seeds():
         rewriter.try_at(seed)
     changed = any(site.is_changed for site in rewriter.sites)
-    return rewriter.graph if changed else graph, rewriter.sites
+    return in_strips(rewriter.graph, settings) if changed else graph, rewriter.sites
 
 
 @dataclass(frozen=True)

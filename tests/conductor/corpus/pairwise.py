@@ -66,6 +66,14 @@ def clip(x: Array, y: Array, z: Array) -> Array:
     return (rows.mean() + columns.mean()) / 2
 
 
+def of_directions(x: Array, y: Array, z: Array) -> Array:
+    """Both ways, of rows divided by their lengths; what belongs together is the diagonal."""
+    x, z = (a / jnp.linalg.norm(a, axis=1, keepdims=True) for a in (x, z))
+    s = x @ z.T * jnp.exp(y[0, 0])
+    lost = [jax.nn.logsumexp(s, axis) - jnp.diagonal(s) for axis in (0, 1)]
+    return (lost[0].mean() + lost[1].mean()) / 2
+
+
 def siglip(x: Array, y: Array, z: Array) -> Array:
     signs = 2 * jnp.eye(len(x), dtype=x.dtype) - 1
     return -jax.nn.log_sigmoid(signs * (x @ z.T * 2 + y[0, 0])).sum(1).mean()
@@ -148,6 +156,15 @@ def smoothed(x: Array, w: Array) -> Array:
     return -(0.9 * target + 0.1 * log_p.mean(-1)).mean()
 
 
+def one_by_one(x: Array, w: Array) -> Array:
+    """As ``vmap`` writes it: each row picks with a window of its own."""
+
+    def loss(row: Array, label: Array) -> Array:
+        return -jax.nn.log_softmax(row)[label]
+
+    return jax.vmap(loss)(words(x, w), jnp.asarray(LABELS)).mean()
+
+
 def z_loss(x: Array, w: Array) -> Array:
     lse = jax.nn.logsumexp(words(x, w), -1)
     return picked(x, w) + 1e-2 * (lse * lse).mean()
@@ -171,7 +188,9 @@ def _name(function: Callable[..., Any]) -> str:
     return function.__name__.replace("_", " ")
 
 
-LOSSES = [_two(each, (N, 8), (8, V)) for each in (picked, indexed, one_hot, smoothed, z_loss)]
+LOSSES = [
+    _two(each, (N, 8), (8, V)) for each in (picked, indexed, one_by_one, one_hot, smoothed, z_loss)
+]
 
 PAIRWISE = [
     *(_two(each, (N, D), (N,)) for each in (potential, forces)),
@@ -179,7 +198,16 @@ PAIRWISE = [
         _three(each)
         for each in (
             *(kernel_regression, kernel_by_products, gram_product, discrepancy, chamfer),
-            *(clip, siglip, info_nce, ranking, sigmoid_attention, squared_relu, retention),
+            *(
+                clip,
+                of_directions,
+                siglip,
+                info_nce,
+                ranking,
+                sigmoid_attention,
+                squared_relu,
+                retention,
+            ),
             *(linear_attention, graph_attention, neighbour_embedding),
         )
     ),

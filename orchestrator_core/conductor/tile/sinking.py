@@ -1,0 +1,37 @@
+"""Arrays of rows that are made again for each tile, so that they are never kept as a whole.
+
+So are embeddings divided by their norms: the function's own argument is there all the time, and
+next to products of tiles a division of rows costs nothing.
+"""
+
+from __future__ import annotations
+
+from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+from orchestrator_core.conductor.tile.recipe import LIGHT, VIEWS
+
+LEAST = 2**16
+"""Elements of an array that is worth it."""
+
+SMALL = 8
+"""How often an operand must go into the result to cost no memory to speak of."""
+
+
+def sunk(flow: Dataflow) -> frozenset[Value]:
+    """All that is made element by element of the graph's inputs, and of what is much smaller."""
+    found: set[Value] = set()
+    there = set(flow.graph.inputs)
+
+    def costs_nothing(atom: Atom, size: int) -> bool:
+        if isinstance(atom, Literal) or atom in there or atom in found:
+            return True
+        node = flow.node_of(atom)
+        if node is not None and node.name in VIEWS:
+            return costs_nothing(node.inputs[0], size)
+        return atom.size * SMALL <= size
+
+    for node in flow.graph.nodes:
+        size = node.outputs[0].size if node.name in LIGHT else 0
+        if size >= LEAST and all(costs_nothing(each, size) for each in node.inputs):
+            found.add(node.output)
+    return frozenset(found)
