@@ -65,6 +65,8 @@ def test_a_planner_can_be_picked() -> None:
 
 
 def test_an_unknown_planner_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InvalidInput, match=r"planners is 5; name some of .*'cpsat'"):
+        plan(topcuoglu(), planners=5)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"no planner 'hefty'; did you mean 'heft'\? .*'cpsat'"):
         plan(topcuoglu(), planners=["hefty"])
 
