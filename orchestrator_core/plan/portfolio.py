@@ -86,9 +86,10 @@ def plan(
     chosen = _choose(registered() if _registry is None else _registry, planners)
     if len(instance.graph) == 0:
         return _nothing(instance)
-    board = Board(instance, budget or Budget(), Objective.of(objective))
-    waits = planners is not None or board.budget.iterations is not None
+    budget, criteria = budget or Budget(), Objective.of(objective)
+    waits = planners is not None or budget.iterations is not None
     cold = frozenset[str]() if waits else warm.load()
+    board = Board(instance, budget, criteria)  # its clock is that of planning
     with not_compiling() if cold else contextlib.nullcontext():
         return _Planning(board, hint, cold).ask(chosen)
 
