@@ -190,7 +190,8 @@ class Board:
         if self.infeasible:
             return ProvenInfeasible(
                 "no schedule keeps all deadlines and constraints, as proven by "
-                f"{self.bound.method}. Give more memory or workers, or relax deadlines"
+                f"{self.bound.method}. Give more memory or workers, or relax deadlines; "
+                "feasibility(instance) names a smallest set of deadlines that conflict"
             )
         told = "; ".join(f"{attempt.planner}: {attempt.note}" for attempt in self.attempts.values())
         if self.attempts and len(self.unsupported) == len(self.attempts):
