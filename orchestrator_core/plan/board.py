@@ -45,6 +45,7 @@ class Board:
         incumbent: the best valid schedule, or None. value: what it is worth. planner: whose it is.
         bound: the best proven bound on the first criterion of the objective; infinity where it is
             proven that there is no schedule. bound_after: seconds until it was proven.
+        least: a value that no schedule beats, if that is known.
         seeds: other schedules to search from.
         attempts: what each planner did, by name, in the order in which they spoke first.
         unsupported: names of those that could not take the instance.
@@ -58,6 +59,7 @@ class Board:
         self.planner = ""
         self.bound = Bound(0.0, "")
         self.began, self.bound_after = time.monotonic(), 0.0
+        self.least: Value | None = None
         self.seeds: tuple[Schedule, ...] = ()
         self.attempts: dict[str, Attempt] = {}
         self.unsupported: list[str] = []
@@ -83,6 +85,7 @@ class Board:
             method = proposal.method or title_of(name)
             bound = Bound(proposal.lower_bound, method, proposal.certificate)
             note = self._bound(bound) or note
+        self.least = proposal.least or self.least
         if proposal.seed is not None:
             self.seeds = (*self.seeds, proposal.seed)[-MOST_SEEDS:]
         self.note(name, note, seconds, makespan)
@@ -112,7 +115,15 @@ class Board:
         """Is the gap what the budget asks for, or is there no schedule?"""
         if self.value is None:
             return self.infeasible
-        return self.judge.optimal(self.value, self.bound.seconds, self.budget.gap)
+        enough = self.judge.optimal(self.value, self.bound.seconds, self.budget.gap)
+        return enough or self.settled
+
+    @property
+    def settled(self) -> bool:
+        """Is it proven that no schedule is better in any criterion?"""
+        if self.value is None or self.least is None:
+            return False
+        return self.judge.reaches(self.value, self.least)
 
     @property
     def infeasible(self) -> bool:
@@ -141,6 +152,7 @@ class Board:
             attempts=tuple(self.attempts.values()),
             objective=str(self.objective),
             values=self.value,
+            settled=self.settled,
         )
         return dataclasses.replace(bare, reason=reason_of(bare))
 
@@ -178,7 +190,8 @@ class Board:
         if self.infeasible:
             return ProvenInfeasible(
                 "no schedule keeps all deadlines and constraints, as proven by "
-                f"{self.bound.method}. Give more memory or workers, or relax deadlines"
+                f"{self.bound.method}. Give more memory or workers, or relax deadlines; "
+                "feasibility(instance) names a smallest set of deadlines that conflict"
             )
         told = "; ".join(f"{attempt.planner}: {attempt.note}" for attempt in self.attempts.values())
         if self.attempts and len(self.unsupported) == len(self.attempts):

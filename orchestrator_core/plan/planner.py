@@ -49,6 +49,7 @@ class Proposal:
         method: how the bound was proven; the planner's name if empty.
         seed: a schedule that is worth searching from although it may not beat the incumbent.
         certificate: of the bound, where the planner can say why it holds.
+        least: a value that no schedule beats, if each criterion counts before those after it.
     """
 
     schedule: Schedule | None = None
@@ -57,6 +58,7 @@ class Proposal:
     method: str = ""
     seed: Schedule | None = None
     certificate: Certificate | None = None
+    least: tuple[float, ...] | None = None
 
 
 class Planner(Protocol):

@@ -12,10 +12,11 @@ from __future__ import annotations
 import contextlib
 import difflib
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput, UnsupportedInstance
+from orchestrator_core.graph.text import shown
 from orchestrator_core.plan import warm
 from orchestrator_core.plan.board import Board
 from orchestrator_core.plan.budget import Budget
@@ -85,9 +86,10 @@ def plan(
     chosen = _choose(registered() if _registry is None else _registry, planners)
     if len(instance.graph) == 0:
         return _nothing(instance)
-    board = Board(instance, budget or Budget(), Objective.of(objective))
-    waits = planners is not None or board.budget.iterations is not None
+    budget, criteria = budget or Budget(), Objective.of(objective)
+    waits = planners is not None or budget.iterations is not None
     cold = frozenset[str]() if waits else warm.load()
+    board = Board(instance, budget, criteria)  # its clock is that of planning
     with not_compiling() if cold else contextlib.nullcontext():
         return _Planning(board, hint, cold).ask(chosen)
 
@@ -109,6 +111,8 @@ def _choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Plann
     if names is None:
         return list(known)
     by_name = {planner.name: planner for planner in known}
+    if not isinstance(names, Collection):
+        raise InvalidInput(f"planners is {shown(names)}; name some of {sorted(by_name)}")
     if not names:
         raise InvalidInput(f"planners is empty; name some of {sorted(by_name)}, or leave it out")
     for name in names:

@@ -24,6 +24,7 @@ _TITLES = {
     "sub-dags": "Exact sub-graphs",
     "bounds": "Rounding of a linear program",
     "cpsat": "CP-SAT",
+    "cpsat-objective": "CP-SAT",
     "hint": "The schedule handed in",
 }
 
@@ -40,7 +41,7 @@ def reason_of(result: PlanResult) -> str:
     if result.status is PlanStatus.OPTIMAL:
         if result.bound_method != "CP-SAT":
             return f"{title}: {worth} is optimal, since it meets the bound ({result.bound_method})."
-        whose = "" if result.planner == "cpsat" else f"; {title} had found it"
+        whose = "" if title == "CP-SAT" else f"; {title} had found it"
         return f"CP-SAT proved {worth} optimal{whose}."
     proven = (
         f"proven within {100 * result.gap:.2g} % of the optimum ({result.bound_method})"

@@ -61,6 +61,8 @@ class PlanResult:
         attempts: what each planner of the portfolio did.
         objective: what was minimised: criteria, the most important first, as in `Objective`.
         values: what the schedule is worth, one number for each criterion.
+        settled: is it proven that no schedule is better in any criterion, where each of them counts
+            before those after it? `lower_bound` tells that of the first one alone.
     """
 
     schedule: Schedule
@@ -74,6 +76,7 @@ class PlanResult:
     values: tuple[float, ...] = ()
     bound_seconds: float = 0.0
     certificate: Certificate | None = None
+    settled: bool = False
 
     @property
     def value(self) -> float:
@@ -94,9 +97,10 @@ class PlanResult:
 
     @property
     def status(self) -> PlanStatus:
-        """Optimal only if all further criteria are at the least that there can be, which is 0:
-        the bound is on the first one."""
-        proven = self.gap <= OPTIMALITY_TOLERANCE and all(v <= 0 for v in self.values[1:])
+        """With further criteria optimal only if these are settled, or at the least that there can
+        be, which is 0: the bound is on the first one."""
+        further = self.settled or all(v <= 0 for v in self.values[1:])
+        proven = self.gap <= OPTIMALITY_TOLERANCE and further
         return PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE
 
     @staticmethod

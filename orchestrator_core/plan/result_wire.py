@@ -32,6 +32,7 @@ class PlanResultWire(msgspec.Struct, forbid_unknown_fields=True):
     values: tuple[float, ...] = ()
     bound_seconds: float = 0.0
     certificate: Certificate | None = None
+    settled: bool = False
 
 
 def encode_result(result: PlanResult) -> bytes:
@@ -49,6 +50,7 @@ def encode_result(result: PlanResult) -> bytes:
             values=result.values,
             bound_seconds=result.bound_seconds,
             certificate=result.certificate,
+            settled=result.settled,
         )
     )
 
@@ -72,4 +74,5 @@ def decode_result(text: str | bytes) -> PlanResult:
         values=wire.values,
         bound_seconds=wire.bound_seconds,
         certificate=wire.certificate,
+        settled=wire.settled,
     )

@@ -85,9 +85,12 @@ class Aside:
             self.exchange(min(_WAIT, left))
 
     def close(self) -> None:
-        """Leave it: what it finds from now on is lost."""
+        """Leave it: what it finds from now on is lost. Who has said nothing is named."""
         self.exchange()
         if self._helper is not None:
+            for name in self.names:
+                if name not in self.board.attempts:
+                    self.board.note(name, "had said nothing when planning ended")
             self._helper.stop()
             self._done()
 

@@ -12,8 +12,13 @@ import pytest
 from hypothesis import given, settings
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidInput, PlanningFailed, UnsupportedInstance
-from orchestrator_core.graph import Cluster, TaskGraph, Worker
+from orchestrator_core.errors import (
+    InvalidInput,
+    PlanningFailed,
+    ProvenInfeasible,
+    UnsupportedInstance,
+)
+from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
 from orchestrator_core.plan import PlanResult, PlanStatus, portfolio
 from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.bounds.check_certificate import verify
@@ -64,7 +69,36 @@ def test_a_planner_can_be_picked() -> None:
     assert [attempt.planner for attempt in result.attempts] == ["heft"]
 
 
+def test_further_criteria_are_proven_too() -> None:
+    cluster = Cluster([Worker("slow", price=3600.0), Worker("fast", speed=2.0, price=7200.0)])
+    tasks = [Task(f"t{i}", seconds=4) for i in range(3)]
+    instance = Instance.price(TaskGraph.from_tasks(tasks), cluster)
+    result = plan(instance, Budget(iterations=2000), objective="makespan,price")
+    assert result.values == pytest.approx((4.0, 12.0))
+    assert (result.settled, result.status) == (True, PlanStatus.OPTIMAL)
+    assert PlanResult.from_json(result.to_json()) == result
+
+
+def test_no_schedule_is_proven_under_any_objective() -> None:
+    tasks = [Task(f"t{i}", seconds=2, deadline=3) for i in range(2)]
+    instance = Instance.price(TaskGraph.from_tasks(tasks), Cluster([Worker("w")]))
+    with pytest.raises(ProvenInfeasible, match="no schedule keeps all deadlines"):
+        plan(instance, Budget(iterations=2000), objective="price,makespan")
+
+
+def test_loading_is_no_time_of_planning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The seconds until the bound count from the same moment as those of planning."""
+    order: list[str] = []
+    load, board = portfolio.warm.load, portfolio.Board
+    monkeypatch.setattr(portfolio.warm, "load", lambda: order.append("load") or load())
+    monkeypatch.setattr(portfolio, "Board", lambda *given: order.append("board") or board(*given))
+    plan(topcuoglu(), Budget(seconds=0.0))
+    assert order == ["load", "board"]
+
+
 def test_an_unknown_planner_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InvalidInput, match=r"planners is 5; name some of .*'cpsat'"):
+        plan(topcuoglu(), planners=5)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"no planner 'hefty'; did you mean 'heft'\? .*'cpsat'"):
         plan(topcuoglu(), planners=["hefty"])
 

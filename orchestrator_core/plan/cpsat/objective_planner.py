@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidSchedule
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
-from orchestrator_core.plan.cpsat.planner import WORK_PER_ITERATION
+from orchestrator_core.plan.cpsat.planner import NOTES, WORK_PER_ITERATION
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.judge import Judge, Value
@@ -32,7 +32,8 @@ PAUSE = 0.03
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveCpSat:
-    """The whole model in exact ticks, once; it starts from nothing and proves to the end.
+    """The whole model in exact ticks, once; it starts from nothing and proves to the end: then the
+    criteria after the first are proven, too.
 
     Attributes:
         largest: choices of a mode and a worker, of all task instances, at most.
@@ -86,7 +87,13 @@ def _search(
     from orchestrator_core.plan.cpsat.rough import rough_schedule
     from orchestrator_core.plan.cpsat.thread import BetterBound, End, SearchThread, Solution
 
-    thread, until = SearchThread(v.cp, solver, lambda x: rough_schedule(v, x)), _until(brief.budget)
+    worth: list[Value] = []
+
+    def read(of: Callable[[Any], int]) -> Schedule:
+        worth[:] = [minimised.value(of)]
+        return rough_schedule(v, of)
+
+    thread, until = SearchThread(v.cp, solver, read), _until(brief.budget)
     best = _Best(Judge(brief.instance, brief.objective), brief.incumbent)
     try:
         for event in thread.events(PAUSE if brief.budget.iterations is None else None):
@@ -95,7 +102,7 @@ def _search(
             elif isinstance(event, BetterBound) and math.isfinite(event.ticks):
                 yield Proposal(lower_bound=minimised.lower_bound(event.ticks), method="CP-SAT")
             elif isinstance(event, End):
-                yield Proposal(note=f"its search ended as {event.status}")
+                yield _ended(brief, event.status, worth)
                 return
             elif time.perf_counter() > until:
                 return
@@ -103,6 +110,17 @@ def _search(
                 yield Proposal()
     finally:
         thread.stop()
+
+
+def _ended(brief: Brief, status: str, worth: list[Value]) -> Proposal:
+    """What the end of the search proves; `worth`: what the last solution is worth in the model,
+    where amounts without a common unit are rounded down."""
+    if status == "INFEASIBLE" and brief.incumbent is None:
+        return Proposal(lower_bound=math.inf, method="CP-SAT", note=NOTES[status])
+    note = NOTES.get(status, "stopped in the middle of its search")
+    if status == "OPTIMAL" and worth and len(worth[0]) == len(brief.objective.criteria):
+        return Proposal(note=note, least=worth[0])
+    return Proposal(note=note)
 
 
 def _until(budget: Budget) -> float:
@@ -131,12 +149,16 @@ class _Best:
 
 
 def _without_idle_segments(rough: Schedule) -> Schedule:
-    """Pieces that follow each other at once as one segment."""
+    """Pieces that follow each other at once as one segment; what takes no time is done at its end,
+    since nothing can be paused in it."""
     from orchestrator_core.plan.cpsat.events import joined
 
     rows = []
     for row in rough.assignments:
         segments = joined(list(row.segments))
+        if segments and all(start == end for start, end in segments):
+            segments = []
+            row = replace(row, start=row.end)
         paused = tuple(segments) if len(segments) > 1 else ()
         rows.append(replace(row, segments=paused))
     return Schedule(rows, rough.transfers)

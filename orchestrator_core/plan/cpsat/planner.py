@@ -27,7 +27,7 @@ LARGEST = Size(literals=4000, intervals=3000)
 WORK_PER_ITERATION = 1e-3
 """Deterministic units of work for each iteration of a budget: a thousand are about a second."""
 
-_NOTES = {
+NOTES = {
     "OPTIMAL": "searched to the end",
     "INFEASIBLE": "found that no schedule keeps all constraints",
 }
@@ -116,6 +116,6 @@ def _proposal(news: Answer | None, note: str = "") -> Proposal:
 
 
 def _note(status: str, answer: Answer) -> str:
-    note = _NOTES.get(status, "stopped in the middle of its search")
+    note = NOTES.get(status, "stopped in the middle of its search")
     nothing = answer.schedule is None and status != "INFEASIBLE"
     return f"{note}; found nothing better" if nothing else note

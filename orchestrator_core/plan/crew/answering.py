@@ -90,7 +90,7 @@ class _Work:
             self.unsaid[turn.name] = proposal.note
 
     def _is_news(self, proposal: Proposal) -> bool:
-        found = proposal.schedule is not None or proposal.seed is not None
+        found = any(x is not None for x in (proposal.schedule, proposal.seed, proposal.least))
         return found or proposal.lower_bound > self.news.lower_bound
 
     def _is_time_for_a_note(self, turn: Turn) -> bool:

@@ -48,7 +48,7 @@ class Helper:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._number, self._idle, self._gone = 0, True, False
-        self._stopped = 0.0
+        self._stopped = self._heard = 0.0
         self.pid = os.getpid()
         with contextlib.ExitStack() as opened:
             self._errors = opened.enter_context(tempfile.TemporaryFile())
@@ -90,9 +90,11 @@ class Helper:
         self._outbox.put(news)
 
     def stop(self) -> None:
-        """Say that nobody listens any more; it is usable again once it has noticed."""
+        """Say that nobody listens any more; it is usable again once it has noticed. If it has said
+        nothing since it was stopped before, the time that it has for that goes on."""
         _drain(self._outbox, News)
-        self._stopped = time.monotonic()
+        if self._heard >= self._stopped:
+            self._stopped = time.monotonic()
         self._outbox.put(Stop(self._number))
 
     def end(self) -> None:
@@ -107,6 +109,7 @@ class Helper:
         try:
             while True:
                 message = self._connection.recv()
+                self._heard = time.monotonic()
                 if isinstance(message, Idle):
                     self._idle = message.number == self._number or self._idle
                 self.inbox.put(message)

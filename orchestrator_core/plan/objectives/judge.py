@@ -38,6 +38,13 @@ class Judge:
                 return a < b
         return one[-1] < other[-1]
 
+    def reaches(self, value: Value, least: Value) -> bool:
+        """Is the value no worse than one that nothing beats, up to rounding?"""
+        for a, b in zip(value, least, strict=True):
+            if abs(a - b) > EQUAL * max(abs(a), abs(b)):
+                return a < b
+        return True
+
     def gap(self, value: Value, lower_bound: float) -> float:
         """How far the first criterion is above its lower bound, as a part of the bound; infinity
         where the bound alone is 0."""
@@ -47,6 +54,6 @@ class Judge:
         return above / lower_bound if lower_bound > 0 else math.inf
 
     def optimal(self, value: Value, lower_bound: float, gap: float = 0.0) -> bool:
-        """Is nothing left to gain, to within `gap`? With further criteria that is never known,
-        unless they are at the least that there can be, which is 0."""
+        """Is nothing left to gain, to within `gap`? With further criteria a bound on the first one
+        does not tell, unless they are at the least that there can be, which is 0."""
         return self.gap(value, lower_bound) <= gap + EQUAL and all(v <= 0 for v in value[1:])

@@ -9,15 +9,19 @@ point is a valid schedule; the front is not proven to be complete.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput, InvalidSchedule
+from orchestrator_core.graph.figures import as_float
+from orchestrator_core.graph.text import shown
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.place import place
-from orchestrator_core.plan.given import check_budget, check_instance
+from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.front import Front
 from orchestrator_core.plan.objectives.judge import Judge, Value
@@ -52,13 +56,16 @@ class ParetoFront:
         """The best point in the first criterion of those that keep a limit, such as a price.
 
         Raises:
-            InvalidInput: if the front has no such criterion.
+            InvalidInput: if the front has no such criterion, or the limit is no number.
         """
         if criterion not in self.criteria:
             known = " and ".join(self.criteria)
             raise InvalidInput(f"the front has no criterion {criterion!r}; it has {known}")
+        most = as_float(limit)
+        if np.isnan(most):
+            raise InvalidInput(f"the limit is {shown(limit)}; give a number, such as 1.5")
         k = self.criteria.index(criterion)
-        return next((point for point in self.points if point.value[k] <= limit), None)
+        return next((point for point in self.points if point.value[k] <= most), None)
 
 
 def pareto(
@@ -74,14 +81,14 @@ def pareto(
         seeds: valid schedules to begin with, such as a plan with the least makespan.
 
     Raises:
-        InvalidInput: for a criterion that there is not.
+        InvalidInput: for a criterion that there is not, and for seeds that are no schedules.
     """
     check_instance(instance)
     check_budget(budget)
     began, budget = time.perf_counter(), budget or Budget()
-    judge = Judge(
-        instance, Objective.of(tuple(objectives) if not isinstance(objectives, str) else objectives)
-    )
+    names = tuple(objectives) if isinstance(objectives, Sequence) else objectives
+    judge = Judge(instance, Objective.of(objectives if isinstance(objectives, str) else names))
+    seeds = _schedules(seeds)
     if len(instance.graph) == 0:
         return ParetoFront(judge.objective.criteria, (), 0.0)
     front: Front[Schedule] = Front()
@@ -96,6 +103,15 @@ def pareto(
         tuple(ParetoPoint(value, schedule) for value, schedule in points),
         time.perf_counter() - began,
     )
+
+
+def _schedules(seeds: Sequence[Schedule]) -> tuple[Schedule, ...]:
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise InvalidInput(f"seeds is {shown(seeds)}; give a list: [plan(instance).schedule]")
+    found = tuple(seeds)
+    for seed in found:
+        check_is_schedule(seed, "a seed")
+    return found
 
 
 def _beginnings(judge: Judge, seeds: Sequence[Schedule]) -> Iterator[Schedule]:

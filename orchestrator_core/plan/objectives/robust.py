@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from statistics import NormalDist
 
 import numpy as np
@@ -111,6 +112,10 @@ def robust_plan(
         raise InvalidInput(f"plan is {shown(plan)}; {_GIVE}")
     if not isinstance(samples, int) or samples < 1:
         raise InvalidInput(f"samples is {shown(samples)}; it must be a whole number >= 1")
+    if not isinstance(seed, Integral) or seed < 0:
+        raise InvalidInput(f"seed is {shown(seed)}; it must be a whole number >= 0")
+    if isinstance(planned_at, str) or not isinstance(planned_at, Iterable):
+        raise InvalidInput(f"planned_at is {shown(planned_at)}; give quantiles: (0.5, 0.9)")
     runs = _drawn(instance, _spread(instance, spread), samples, seed)
     best: RobustPlan | None = None
     for level in planned_at:
@@ -211,4 +216,15 @@ def _of_samples(instance: Instance, samples: Sequence[Sequence[float]], quantile
         raise InvalidInput(
             f"there are samples of {len(samples)} tasks; the graph has {len(instance.graph)}"
         )
-    return np.array([np.quantile(each, quantile) if len(each) else 1.0 for each in samples])
+    factors = []
+    for name, each in zip(instance.graph.names, samples, strict=True):
+        try:
+            values = np.atleast_1d(np.asarray(each, dtype=np.float64))
+        except (ValueError, TypeError, OverflowError):
+            values = np.array([np.nan])
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise InvalidInput(
+                f"samples of task {name!r} must be numbers >= 0; found {shown(each)}"
+            )
+        factors.append(np.quantile(values, quantile) if len(values) else 1.0)
+    return np.array(factors)

@@ -16,7 +16,9 @@ import numpy as np
 
 from orchestrator_core.errors import InfeasibleInstance, InvalidInput
 from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.text import shown
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.given import check_budget, check_instance
 from orchestrator_core.plan.realtime.demand import confined, least_work
 from orchestrator_core.plan.realtime.feasibility import feasibility
 from orchestrator_core.plan.realtime.flows import Flow, PeriodicFlow, SporadicFlow
@@ -77,10 +79,12 @@ def admit(
         budget: default 2 s. The first call of a process takes longer, to load code.
 
     Raises:
-        InvalidInput: if there is no flow, two have one name, one is priced on another cluster, or
-            takes from the cluster's stock, which no repetition can do for ever.
+        InvalidInput: for what is no cluster or no flows; if there is no flow, two have one name,
+            one is priced on another cluster, or takes from the cluster's stock, which no repetition
+            can do for ever.
     """
     _check(cluster, flows)
+    check_budget(budget)
     crowded = _overused(flows)
     if crowded is not None:
         return crowded
@@ -88,10 +92,16 @@ def admit(
 
 
 def _check(cluster: Cluster, flows: Sequence[Flow]) -> None:
+    if not isinstance(cluster, Cluster):
+        raise InvalidInput(f"cluster is {shown(cluster)}; give a Cluster: Cluster([Worker('w0')])")
+    example = "[PeriodicFlow('hourly', instance, period=3600)]"
+    if not isinstance(flows, Sequence) or not all(isinstance(flow, Flow) for flow in flows):
+        raise InvalidInput(f"flows is {shown(flows)}; give a list of flows: {example}")
     names = [flow.name for flow in flows]
     if not names:
-        raise InvalidInput("there are no flows; give at least one")
+        raise InvalidInput(f"there are no flows; give at least one: {example}")
     for flow in flows:
+        check_instance(flow.instance)
         graph = flow.instance.graph
         if names.count(flow.name) > 1:
             raise InvalidInput(f"two flows have the name {flow.name!r}")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.graph.figures import as_float
+from orchestrator_core.graph.text import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +31,29 @@ class PeriodicFlow:
     def __post_init__(self) -> None:
         _check(self.name, "period", self.period)
         _check(self.name, "deadline", self.relative_deadline)
-        if not 0 <= self.offset < math.inf:
-            raise InvalidInput(f"flow {self.name!r} has offset {self.offset!r}; it must be >= 0")
+        if not 0 <= as_float(self.offset) < math.inf:
+            raise InvalidInput(
+                f"flow {shown(self.name)} has offset {shown(self.offset)}; it must be >= 0"
+            )
 
     @property
     def relative_deadline(self) -> float:
         return self.period if self.deadline is None else self.deadline
+
+    @property
+    def waited(self) -> float:
+        """Seconds that what is released may have waited before; its tasks' deadlines count them."""
+        return 0.0
+
+
+class Server(PeriodicFlow):
+    """Slots for what arrives at any time, and then waits for less than a period."""
+
+    __slots__ = ()
+
+    @property
+    def waited(self) -> float:
+        return self.period
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +61,7 @@ class SporadicFlow:
     """A graph that is released by arrivals, at least `gap` seconds apart.
 
     Attributes:
+        instance: as of `PeriodicFlow`, counted from each arrival.
         deadline: seconds from an arrival to the end of the last task.
     """
 
@@ -59,5 +79,7 @@ Flow = PeriodicFlow | SporadicFlow
 
 
 def _check(name: str, what: str, seconds: float) -> None:
-    if not 0 < seconds < math.inf:
-        raise InvalidInput(f"flow {name!r} has {what} {seconds!r}; it must be finite and > 0 s")
+    if not 0 < as_float(seconds) < math.inf:
+        raise InvalidInput(
+            f"flow {shown(name)} has {what} {shown(seconds)}; it must be finite and > 0 s"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
+from math import floor, gcd, lcm, log10
 
 import numpy as np
 
@@ -29,8 +29,10 @@ class Release:
 
 
 def hyperperiod(periods: Sequence[float]) -> Fraction:
-    """The least common multiple; periods are taken as fractions with denominators up to 10^6."""
-    parts = [Fraction(period).limit_denominator(10**6) for period in periods]
+    """The least common multiple; periods are taken as fractions with denominators up to 10^6, of a
+    second or of the power of ten below the shortest."""
+    unit = Fraction(10) ** min(0, floor(log10(min(periods))))
+    parts = [(Fraction(period) / unit).limit_denominator(10**6) * unit for period in periods]
     top = lcm(*(part.numerator for part in parts))
     bottom = 0
     for part in parts:
@@ -70,7 +72,9 @@ def unroll(cluster: Cluster, members: Sequence[Release]) -> Instance:
         kinds=[g.kind(i) for _, g in tasks for i in range(len(g))],
         output_bytes=_joined([g.output_bytes for g in graphs]),
         release=_joined([r.at + g.release for r, g in tasks]),
-        deadline=_joined([np.minimum(r.at + g.deadline, r.until) for r, g in tasks]),
+        deadline=_joined(
+            [np.minimum(r.at + g.deadline - r.flow.waited, r.until) for r, g in tasks]
+        ),
         count=_joined([g.count for g in graphs]),
         checkpoints=[g.checkpoints(i) for _, g in tasks for i in range(len(g))],
         mode_count=_joined([np.diff(g.mode_ptr) for g in graphs]),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.graph.text import shown
 from orchestrator_core.plan.engine.decoder import only_threads
 from orchestrator_core.plan.engine.expand import Problem, expand
 
@@ -40,12 +42,13 @@ class Basis:
             InvalidInput: if there is no such task or instance.
         """
         graph = self.instance.graph
-        at = graph.index.get(task, -1)
+        at = graph.index.get(task, -1) if isinstance(task, str) else -1
         if at < 0:
-            raise InvalidInput(f"there is no task {task!r} in {graph!r}")
-        if not 0 <= number < graph.count[at]:
+            raise InvalidInput(f"there is no task {shown(task)} in {graph!r}")
+        if not (isinstance(number, Integral) and 0 <= number < graph.count[at]):
             raise InvalidInput(
-                f"task {task!r} has no instance {number}; it has {graph.count[at]}, counted from 0"
+                f"task {task!r} has no instance {shown(number)}; it has {graph.count[at]}, counted "
+                "from 0"
             )
         return int(self.first[at] + number)
 

@@ -104,7 +104,19 @@ def listed(events: object) -> tuple[Event, ...]:
     Raises:
         InvalidInput: for what is no list, such as an event by itself.
     """
-    if not isinstance(events, Iterable):
+    if isinstance(events, str) or not isinstance(events, Iterable):
         one = events if isinstance(events, get_args(Event)) else WorkerLost("w0")
         raise InvalidInput(f"events is {shown(events)}; give a list: [{one!r}]")
     return tuple(events)
+
+
+def names_of(wanted: object) -> tuple[str, ...]:
+    """The names of tasks; whether there are such is seen where they are looked up.
+
+    Raises:
+        InvalidInput: for what is no list of them, such as a name by itself.
+    """
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+        one = wanted if isinstance(wanted, str) else "train"
+        raise InvalidInput(f"wanted is {shown(wanted)}; give a list of tasks: [{shown(one)}]")
+    return tuple(wanted)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.planned import Planned
 from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Rest, Sends
 from orchestrator_core.plan.repair.told import Told
 
 
-def begun_sends(planned: Planned, told: Told, now: float, status: Ints) -> Sends:
-    """The planned transfers that have begun, no sooner than their output was made."""
+def begun_sends(p: Problem, planned: Planned, told: Told, now: float, status: Ints) -> Sends:
+    """The planned transfers that have begun, no sooner than their output was made; those on their
+    way take what the links take now."""
     sends, w = planned.sends, len(told.alive)
     unit = sends.unit
     late = np.maximum(0.0, told.end[unit] - sends.sent)
@@ -24,7 +26,20 @@ def begun_sends(planned: Planned, told: Told, now: float, status: Ints) -> Sends
     begun &= (told.known[unit] == 0) | (planned.worker[unit] == told.worker[unit])
     alive = np.append(told.alive, np.zeros(len(planned.worker_names) - w, dtype=np.bool_))
     begun &= (moved.arrived <= now) | alive[sends.source]
-    return moved.chosen(begun)
+    return _at_todays_pace(p, moved.chosen(begun), now)
+
+
+def _at_todays_pace(p: Problem, sends: Sends, now: float) -> Sends:
+    """The same; what the links of today would have brought before `now` has come by now."""
+    flying = np.flatnonzero(sends.arrived > now)
+    if not len(flying):
+        return sends
+    route, nbytes = (sends.source[flying], sends.destination[flying]), p.output_bytes[sends.unit]
+    encoded, arrived = sends.encoded.copy(), sends.arrived.copy()
+    encoded[flying] = sends.sent[flying] + nbytes[flying] * p.encode[route]
+    way = p.latency[route] + nbytes[flying] * p.per_byte[route]
+    arrived[flying] = np.maximum(now, encoded[flying] + way)
+    return sends._replace(encoded=encoded, arrived=arrived)
 
 
 def without_crowding(basis: Basis, told: Told, status: Ints, sends: Sends, now: float) -> Sends:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.planned import Planned
 from orchestrator_core.plan.repair.remains import Remains
@@ -71,24 +72,32 @@ def _segments(remains: Remains, placed: Placement) -> dict[int, tuple[tuple[floa
 
 
 def _held(basis: Basis, remains: Remains, told: Told) -> Sends:
-    """Copies of which only an event says that they are there, as transfers from home."""
+    """Copies of which only an event says that they are there, as transfers from where the output
+    was made, and not before: or the next repair would take them to be still on their way."""
     p, r = basis.problem, remains.rest
     if not told.copies:
         return remains.sends.none()
     rows: list[tuple[int, int, int, float]] = []
     known = set(zip(remains.sends.unit.tolist(), remains.sends.destination.tolist(), strict=True))
     for unit, b, since in told.copies:
-        home = int(r.home[unit])
-        if b < p.n_workers and r.present[unit, b] < np.inf and b != home and (unit, b) not in known:
-            rows.append((unit, home, b, since))
+        made = int(r.worker[unit])
+        if b < p.n_workers and r.present[unit, b] < np.inf and b != made and (unit, b) not in known:
+            rows.append((unit, made, b, since))
             known.add((unit, b))
     table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    units, homes, there = (table[:, i].astype(np.int64) for i in range(3))
-    nbytes, since_then = p.output_bytes[units], table[:, 3]
-    way = p.latency[homes, there] + nbytes * p.per_byte[homes, there]
-    encoded = np.maximum(0.0, since_then - way)
-    sent = np.maximum(0.0, encoded - nbytes * p.encode[homes, there])
-    return Sends(units, homes, there, sent, encoded, since_then)
+    units, source, there = (table[:, i].astype(np.int64) for i in range(3))
+    ends = r.end[units]
+    since_then = np.maximum(ends, table[:, 3])
+    encode, way = _durations(p, units, source, there)
+    encoded = np.maximum(ends, since_then - way)
+    return Sends(units, source, there, np.maximum(ends, encoded - encode), encoded, since_then)
+
+
+def _durations(p: Problem, units: Ints, source: Ints, there: Ints) -> tuple[Floats, Floats]:
+    """Seconds of encoding and of the way; 0 from a worker that is no longer in the cluster."""
+    nbytes, here = p.output_bytes[units], source < p.n_workers
+    route = (np.where(here, source, there), there)
+    return nbytes * p.encode[route], p.latency[route] + nbytes * p.per_byte[route]
 
 
 def _all(*parts: Sends) -> Sends:

@@ -81,7 +81,7 @@ def remains_of(
     end = told.end
     status = _begun(basis, planned, told, since, now)
     present = np.full((n, w), np.inf)
-    sends = begun_sends(planned, told, now, status)
+    sends = begun_sends(p, planned, told, now, status)
     sends = without_crowding(basis, told, status, sends, now)
     copies_of_inputs(p, status, told.start, end, told.worker, sends, present)
     for unit, worker, moment in told.copies:

@@ -18,7 +18,7 @@ from orchestrator_core.errors import InvalidInput
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.repair.basis import basis_of
-from orchestrator_core.plan.repair.events import Event, WorkerLost, listed
+from orchestrator_core.plan.repair.events import Event, WorkerLost, listed, names_of
 from orchestrator_core.plan.repair.joining import join
 from orchestrator_core.plan.repair.planned import Planned, read_schedule
 from orchestrator_core.plan.repair.rebuilding import rebuild
@@ -85,7 +85,7 @@ class Repairer:
             InvalidInput: if it is a schedule of another instance.
         """
         check_is_schedule(schedule, "the schedule")
-        self.schedule, self.wanted, self.forgets = schedule, tuple(wanted), forgets
+        self.schedule, self.wanted, self.forgets = schedule, names_of(wanted), forgets
         self._now, self._lost = 0.0, frozenset[str]()
         self.reprice(instance)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,16 +118,18 @@ class _Listener:
         return self.basis.unit(event.task, event.instance)
 
     def _worker(self, name: str) -> int:
-        if name not in self.place:
-            raise InvalidInput(f"there is no worker {name!r}; there are {sorted(self.place)}")
+        if not isinstance(name, str) or name not in self.place:
+            raise InvalidInput(f"there is no worker {shown(name)}; there are {sorted(self.place)}")
         return self.place[name]
 
     def _moment(self, moment: float, event: Event) -> float:
-        if not 0 <= moment <= self.now:
+        seconds = as_float(moment)
+        if not 0 <= seconds <= self.now:
             raise InvalidInput(
-                f"{event!r} is not in the past: now is {self.now:g} s, and it names {moment:g} s"
+                f"{event!r} is not in the past: now is {self.now:g} s, and it names "
+                f"{shown(moment)} s"
             )
-        return moment
+        return seconds
 
     def _say(self, unit: int, what: int, event: Event) -> None:
         if self.told.known[unit]:
@@ -148,7 +151,7 @@ class _Listener:
         self._say(unit, TOLD, event)
         if isinstance(event, Finished):
             self._moment(end, event)
-        elif not (math.isfinite(end) and end >= self.now):
+        elif not self.now <= as_float(end) < math.inf:
             raise InvalidInput(f"{event!r}: it is expected to end before now, {self.now:g} s")
         told.worker[unit], told.mode[unit] = self._where(unit, event)
         told.start[unit], told.end[unit] = self._begin(unit, event, end), end
@@ -160,9 +163,10 @@ class _Listener:
         worker = self.told.worker[unit] if event.worker is None else self._worker(event.worker)
         mode = self.told.mode[unit]
         if event.mode is not None:
-            mode = problem.mode_begin[unit] + event.mode
-            if not (event.mode >= 0 and mode < problem.mode_end[unit]):
-                raise InvalidInput(f"{label} has no mode {event.mode}")
+            modes = range(problem.mode_begin[unit], problem.mode_end[unit])
+            if not (isinstance(event.mode, Integral) and 0 <= event.mode < len(modes)):
+                raise InvalidInput(f"{label} has no mode {shown(event.mode)}")
+            mode = modes[event.mode]
         return int(worker), int(mode)
 
     def _begin(self, unit: int, event: Finished | Running, end: float) -> float:

@@ -114,6 +114,20 @@ def test_one_that_hangs_is_left_at_the_deadline_and_replaced(own_helpers) -> Non
     assert helper._process.poll() == -signal.SIGKILL
 
 
+def test_one_that_says_nothing_is_named_and_not_asked_for_ever(own_helpers) -> None:
+    work = aside(Fake("hang"))
+    settle(work, lambda: work.board.incumbent is not None)
+    helper = work._helper
+    assert helper is not None
+    work.close()
+    since = helper._stopped
+    silent = aside(Fake(bound=72.0))
+    assert silent._helper is helper
+    silent.close()
+    assert silent.board.attempts["fake"].note == "had said nothing when planning ended"
+    assert helper._stopped == since  # being asked again gives it no more time
+
+
 def test_a_hanging_one_is_named_where_the_budget_counts_steps(monkeypatch, own_helpers) -> None:
     monkeypatch.setattr("orchestrator_core.plan.together.GRACE_BY_STEPS", 3.0)
     result = plan(topcuoglu(), Budget(iterations=1), _registry=(*HEFT, Fake("hang")))

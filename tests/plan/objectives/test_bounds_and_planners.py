@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from ortools.sat.python import cp_model
 
@@ -109,6 +111,43 @@ def test_cpsat_proves_what_it_finds(objective: str) -> None:
             assert bound == pytest.approx(value[0]), seed
             proven += 1
     assert proven >= 10
+
+
+def test_cpsat_settles_all_criteria() -> None:
+    """What the end of its search proves is what the time-indexed program finds."""
+    settled, objective = 0, "makespan,price"
+    for seed, instance in dressed_instances(range(250, 265)):
+        if ObjectiveCpSat().unsupported(instance, Objective.of(objective)):
+            continue
+        brief = Brief(instance, Budget(iterations=2000), Objective.of(objective))
+        proposals = list(ObjectiveCpSat().plan(brief))
+        found = [p.schedule for p in proposals if p.schedule is not None]
+        if found and (least := proposals[-1].least) is not None:
+            assert evaluate(instance, found[-1], objective) == pytest.approx(least), seed
+            settled += 1
+    assert settled >= 5
+
+
+def test_cpsat_proves_that_there_is_no_schedule() -> None:
+    tasks = [Task(f"t{i}", seconds=2, deadline=3) for i in range(2)]
+    instance = Instance.price(TaskGraph.from_tasks(tasks), Cluster([Worker("w")]))
+    brief = Brief(instance, Budget(iterations=2000), Objective.of("price"))
+    assert [p.lower_bound for p in ObjectiveCpSat().plan(brief)][-1] == math.inf
+
+
+def test_what_takes_no_time_is_not_paused() -> None:
+    """The output of `a` takes 5 bytes until `b` is released, unless both are done just then."""
+    tasks = [
+        Task("a", seconds=0, output_bytes=5, checkpoints=(0.5,)),
+        Task("b", seconds=0, release=4, checkpoints=(0.5,)),
+        Task("c", seconds=2, output_bytes=1),
+    ]
+    graph = TaskGraph.from_tasks(tasks, [Edge("a", "b")])
+    instance = Instance.price(graph, Cluster([Worker("w", memory=50)]))
+    brief = Brief(instance, Budget(iterations=2000), Objective.of("memory"))
+    found = [p.schedule for p in ObjectiveCpSat().plan(brief) if p.schedule is not None]
+    check_schedule(instance, found[-1])
+    assert evaluate(instance, found[-1], "memory") == (0.0,)
 
 
 def test_tardiness_bound_counts_shared_threads() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from orchestrator_core.costs.instance import Instance
@@ -61,6 +63,22 @@ def test_a_limit_on_what_the_front_does_not_know_is_refused() -> None:
     front = pareto(_fast_or_cheap(), Budget(iterations=5))
     with pytest.raises(InvalidInput, match="no criterion 'prize'; it has makespan and price"):
         front.within("prize", 1.0)
+    with pytest.raises(InvalidInput, match="the limit is 'cheap'; give a number"):
+        front.within("price", "cheap")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"objectives": None}, "objective=None: expected names"),
+        ({"objectives": 5}, "objective=5: expected names"),
+        ({"seeds": None}, "seeds is None; give a list"),
+        ({"seeds": [None]}, "a seed is None, not a Schedule"),
+    ],
+)
+def test_what_no_front_is_made_of(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        pareto(_fast_or_cheap(), Budget(iterations=1), **given)
 
 
 def test_a_front_drops_what_is_dominated() -> None:

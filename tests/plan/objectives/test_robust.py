@@ -100,6 +100,9 @@ def test_refuses_what_cannot_be() -> None:
         at_quantile(instance, 0.5)
     with pytest.raises(InvalidInput, match=">= 0"):
         at_quantile(instance, 0.5, spread=-1.0)
+    for wrong in ["x"], [-1.0], [float("nan")]:
+        with pytest.raises(InvalidInput, match="must be numbers >= 0"):
+            at_quantile(instance, 0.5, samples=[wrong] * 12)  # type: ignore[list-item]
     with pytest.raises(InvalidInput, match="samples of 1 tasks; the graph has 12"):
         at_quantile(instance, 0.5, samples=[[1.0]])
 
@@ -122,6 +125,9 @@ class Holder:
         ({"spread": None}, "spread must be .* found None"),
         ({"spread": 10**400}, "spread must be a number"),
         ({"quantile": 1.5}, r"in \(0, 1\)"),
+        ({"seed": -1}, "seed is -1; it must be a whole number >= 0"),
+        ({"seed": None}, "seed is None; it must be"),
+        ({"planned_at": 0.5}, "planned_at is 0.5; give quantiles"),
         ({"samples": 0}, "samples is 0; it must be a whole number >= 1"),
         ({"instance": None}, "an Instance, not of a NoneType"),
     ],

@@ -32,6 +32,7 @@ def single(seconds: float, cluster: Cluster = ONE) -> Instance:
 def test_hyperperiods() -> None:
     assert hyperperiod([2, 3, 4]) == 12
     assert float(hyperperiod([0.1, 0.25])) == 0.5
+    assert float(hyperperiod([2e-9, 3e-9])) == pytest.approx(6e-9, rel=1e-12)
 
 
 def test_flows_that_fit_get_a_schedule() -> None:
@@ -89,6 +90,39 @@ def test_a_server_bounds_the_response_of_what_arrives_at_any_time() -> None:
         assert served + 1 - arrival <= answer.response["s"] <= 8.0
 
 
+def test_releases_and_deadlines_of_what_is_served_count_from_its_arrival() -> None:
+    tasks = [Task("now", seconds=1, deadline=12), Task("later", seconds=1, release=4)]
+    flow = SporadicFlow("s", Instance.price(TaskGraph.from_tasks(tasks), ONE), gap=20, deadline=24)
+    answer = admit(ONE, [flow], PATIENT)
+    assert isinstance(answer, Admitted)
+    length, rows = answer.hyperperiod, answer.schedule.assignments
+    slots: dict[str, dict[str, float]] = {}
+    for row in rows:
+        _, slot, task = row.task.split("/")
+        slots.setdefault(slot, {})[task] = row.start
+    # A slot serves what arrives in time for both of its tasks, and after the slot before it.
+    times = [
+        {task: start + round_ * length for task, start in slots[slot].items()}
+        for round_ in range(3)
+        for slot in sorted(slots, key=int)
+    ]
+    until = [min(slot["now"], slot["later"] - 4) for slot in times]
+    for slot, before, last in zip(times[1:], until, until[1:], strict=False):
+        assert slot["now"] >= last
+        assert slot["later"] >= last + 4
+        assert slot["now"] + 1 <= before + 12
+        assert max(slot.values()) + 1 <= before + answer.response["s"] + 1e-9
+    assert answer.response["s"] <= 24
+
+
+def test_a_deadline_that_no_slot_can_keep_is_refused() -> None:
+    graph = TaskGraph.from_tasks([Task("t", seconds=2, deadline=3)])
+    answer = admit(ONE, [SporadicFlow("s", Instance.price(graph, ONE), gap=10, deadline=20)])
+    assert isinstance(answer, Refused)
+    assert not answer.proven
+    assert answer.flows == ("s",)
+
+
 def test_a_hyperperiod_that_is_too_long_is_served_in_slots() -> None:
     periods = {"a": 7.001, "b": 9.013, "c": 11.017, "d": 13.019}
     flows = [PeriodicFlow(name, single(0.5), period) for name, period in periods.items()]
@@ -108,6 +142,12 @@ def test_what_cannot_be_asked() -> None:
         admit(ONE, [PeriodicFlow("a", single(1), 9), PeriodicFlow("a", single(1), 9)])
     with pytest.raises(InvalidInput, match="another cluster"):
         admit(ONE, [PeriodicFlow("a", single(1, other), 9)])
+    with pytest.raises(InvalidInput, match="flows is 'a'; give a list of flows"):
+        admit(ONE, "a")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="cluster is None"):
+        admit(None, [PeriodicFlow("a", single(1), 9)])  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="period '9'"):
+        PeriodicFlow("a", single(1), "9")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="period"):
         PeriodicFlow("a", single(1), 0)
     with pytest.raises(InvalidInput, match="offset"):

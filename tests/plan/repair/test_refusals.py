@@ -49,6 +49,13 @@ class Holder:
         ([Held("c", "w0", since=1.0)], "has not ended"),
         ([Held("a", "w1", since=4.0)], "not in the past"),
         ([Pausable("y")], "no task 'y'"),
+        ([Finished("a", end="2")], "not in the past"),  # type: ignore[arg-type]
+        ([Finished("a", end=2.0, instance="0")], "no instance '0'"),  # type: ignore[arg-type]
+        ([Finished("a", end=2.0, mode="x")], "no mode 'x'"),  # type: ignore[arg-type]
+        ([Running("b", expected_end="9")], "expected to end before now"),  # type: ignore[arg-type]
+        ([WorkerLost(["w0"])], r"no worker \['w0'\]"),  # type: ignore[arg-type]
+        ([Failed(["a"])], r"no task \['a'\]"),  # type: ignore[arg-type]
+        ("late", "events is 'late'; give a list"),
         (["late"], "'late' is no event of a repair; there are Finished, Running"),
         (WorkerLost("w0"), r"events is .*; give a list: \[WorkerLost\(name='w0'\)\]"),
         (5, "events is 5; give a list"),
@@ -104,3 +111,9 @@ def test_time_does_not_go_back_and_workers_are_lost_once() -> None:
         repairer.replan(1.0)
     with pytest.raises(InvalidInput, match="lost already"):
         repairer.replan(3.0, [WorkerLost("w0")])
+
+
+@pytest.mark.parametrize("wanted", ["c", 5, None])
+def test_a_name_by_itself_is_no_list_of_wanted_tasks(wanted: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"wanted is .*; give a list of tasks"):
+        Repairer(two_workers(), their_plan(), wanted=wanted)

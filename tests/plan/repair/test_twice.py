@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.plan.repair import (
     Event,
     Failed,
     Finished,
+    Held,
     Repairer,
     Running,
     WorkerLost,
@@ -100,3 +103,33 @@ def elsewhere(
 
 def begun(schedule: Schedule, now: float) -> set[Assignment]:
     return {run for run in schedule.assignments if run.start < now}
+
+
+def test_a_copy_that_was_told_of_is_remembered() -> None:
+    # Sooner than the link could have brought it: it is there all the same, and b is not sent again.
+    repairer = Repairer(two_workers(), their_plan())
+    check_replan(repairer.replan(4.5, [Held("b", "w0", 4.2)]))
+    second = repairer.replan(4.5, [WorkerLost("w1")])
+    check_replan(second)
+    assert second.again == ("c",)
+    assert row(second, "c").start == 4.5
+
+
+def test_a_copy_is_remembered_whose_maker_is_lost() -> None:
+    repairer = Repairer(two_workers(), their_plan())
+    first = repairer.replan(4.5, [WorkerLost("w1"), Held("b", "w0", 4.2)])
+    second = repairer.replan(4.5)
+    check_replan(second)
+    assert second.again == ()
+    assert list(second.schedule.assignments) == list(first.schedule.assignments)
+
+
+@pytest.mark.parametrize(("pace", "arrives"), [(3.0, 5.0), (0.6, 2.6), (0.1, 2.5)])
+def test_what_is_on_its_way_takes_what_links_take_now(pace: float, arrives: float) -> None:
+    # a's output was sent at 2 s; another instance says how long that takes.
+    old = two_workers()
+    links = Cluster.from_matrices(old.cluster.workers, seconds_per_byte=pace)
+    result = repaired(Instance(old.graph, links, old.seconds), their_plan(), 2.5)
+    sent = next(t for t in result.schedule.transfers if t.task == "a")
+    assert (sent.start, sent.end) == (2.0, arrives)
+    assert row(result, "c").start == max(4.0, arrives)
