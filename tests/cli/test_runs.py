@@ -30,7 +30,7 @@ def test_no_runs_is_a_sentence_with_the_place_or_an_empty_list(
 ) -> None:
     nothing = invoke("runs")
     assert (nothing.code, nothing.out) == (0, "")
-    assert nothing.err == f"no runs are stored yet in {database}\n"
+    assert nothing.err == f"no runs are stored yet in {database}, where no database is\n"
     assert json.loads(invoke("runs", "--json").out) == []
 
 
