@@ -59,6 +59,17 @@ def levelled(columns: Columns, prior: Floats) -> Columns:
     return replace(columns, seconds=columns.seconds + work * np.expm1(moved))
 
 
+def lately(level: Floats) -> float | None:
+    """Where the next level is expected; None if nothing says that levels changed.
+
+    `level` has the newest first.
+    """
+    if len(level) < FEWEST:
+        return None
+    foretold, now = _foretold(level)
+    return None if foretold is None else now
+
+
 def _runs_of(columns: Columns) -> list[Ints]:
     """For each kind its runs, the newest first, as numbers of (kind, age)."""
     ages = int(columns.age.max(initial=-1)) + 1

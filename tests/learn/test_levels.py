@@ -12,7 +12,7 @@ from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import Floats, TaskGraph
 from orchestrator_core.learn.columns import columns_of
 from orchestrator_core.learn.estimator import fit
-from orchestrator_core.learn.levels import levelled
+from orchestrator_core.learn.levels import lately, levelled
 
 RUNS = 10
 TASKS = 9
@@ -92,3 +92,12 @@ def test_how_workers_compare_is_kept() -> None:
     kept = [o for o in observed if o.run_id not in late or o.worker == "fast"]
     speeds = {worker.kind: worker.log_seconds for worker in fit(kept).workers}
     assert np.exp(speeds["slow"] - speeds["fast"]) == pytest.approx(2.0, rel=0.15)
+
+
+def test_where_the_next_level_is_expected() -> None:
+    newest_first = np.array([6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
+    found = lately(newest_first)
+    assert found is not None
+    assert 5.0 < found <= 6.0
+    assert lately(newest_first[:3]) is None, "too few"
+    assert lately(np.array([1.0, 2.0, 1.0, 2.0, 1.0])) is None
