@@ -81,7 +81,7 @@ def _row(run: RunSummary) -> list[str | Text]:
 
 def _error(run: RunSummary) -> float | None:
     """How much longer than promised it took, as a fraction; of a run that did not come to its end,
-    nobody can say."""
-    if run.predicted is None or run.predicted <= 0 or run.status == "cancelled":
+    or in which no task did, nobody can say."""
+    if run.predicted is None or run.predicted <= 0 or run.status == "cancelled" or not run.tasks:
         return None
     return run.seconds / run.predicted - 1

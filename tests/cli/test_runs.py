@@ -67,6 +67,15 @@ def test_a_run_that_was_cancelled_says_nothing_of_its_forecast(
     assert (run["predicted"], run["error"]) == (3.0, None)
 
 
+def test_a_run_in_which_no_task_ended_says_nothing_of_its_forecast(
+    invoke: Invoke, store: ScheduleStore
+) -> None:
+    """A flow that did not wait for its tasks took 0 s, and was called 100 % too early."""
+    store.add_run(replace(a_run(seconds=0.0), tasks=()))
+    (run,) = json.loads(invoke("runs", "--json").out)
+    assert (run["tasks"], run["error"]) == (0, None)
+
+
 def test_hostile_names_are_only_text(invoke: Invoke, store: ScheduleStore) -> None:
     store.add_run(a_run(flow="\x1b[31m[red]x[/red]<b>\x07"))
     shown = invoke("runs").out
