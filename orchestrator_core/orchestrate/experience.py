@@ -45,8 +45,8 @@ class Lessons:
     """What runs of one graph on one cluster taught.
 
     Attributes:
-        dask: seconds of the latest runs that were left to Dask. begun: seconds until the first
-            task of each of them began; no simulation knows of these.
+        dask: seconds of the latest runs that were left to Dask, the oldest first.
+        begun: seconds until the first task of each of them began; no simulation knows of these.
         drift: log of what a plan really takes over what its simulation says.
         crowding: by how much longer the transfers of the latest runs took than one by one.
         followed: seconds of the latest runs that followed a plan.
@@ -63,12 +63,16 @@ class Lessons:
 
     @staticmethod
     def of_dask(runs: Sequence[RunRecord], cluster: Cluster) -> Lessons:
-        """What runs of one graph taught that were left to Dask, those on such workers alone.
+        """What runs of one graph, the newest first, taught that were left to Dask, those on such
+        workers alone.
 
         They count from their first tasks, as forecasts of flows, whose lead is told apart.
         """
-        alike = [run for run in runs if run.tasks and crowd_of(run.cluster) == crowd_of(cluster)]
-        return Lessons([run.seconds - min(task.start for task in run.tasks) for run in alike])
+        kept = [run for run in runs if run.tasks and crowd_of(run.cluster) == crowd_of(cluster)]
+        alike = kept[::-1]
+        took = [run.seconds - min(task.start for task in run.tasks) for run in alike]
+        bounds = [(run.plan.lower_bound, run.seconds) for run in alike if run.plan is not None]
+        return Lessons(took, beaten=[_beaten(*each) for each in bounds if min(each) > 0])
 
     @property
     def usual_crowding(self) -> float:
@@ -209,7 +213,7 @@ class Experience:
             lessons.dask = [*lessons.dask, outcome.seconds][-RUNS:]
             lessons.begun = [*lessons.begun, outcome.begun][-RUNS:]
             if outcome.bound > 0:
-                beaten = math.log(outcome.bound / outcome.seconds)
+                beaten = _beaten(outcome.bound, outcome.seconds)
                 lessons.beaten = [*lessons.beaten, beaten][-RUNS:]
         else:
             lessons.followed = [*lessons.followed, outcome.seconds][-RUNS:]
@@ -221,6 +225,10 @@ class Experience:
 def crowd_of(cluster: Cluster) -> Crowd:
     """The workers without names and links, of which more is learned from run to run."""
     return tuple(sorted((w.kind, w.threads, w.memory, w.speed) for w in cluster.workers))
+
+
+def _beaten(bound: float, seconds: float) -> float:
+    return math.log(bound / seconds)
 
 
 def _both(one: float, other: float) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
 from orchestrator_core.graph import Cluster, Link, Task, TaskGraph, Worker
 from orchestrator_core.orchestrate.experience import Experience, Lessons
 from orchestrator_core.plan.schedule import Schedule
@@ -106,6 +106,17 @@ def test_what_dask_did_on_less_data_does_not_say_that_durations_are_overrated() 
     assert smaller.overrated(10.0) == 0.0
     wrong = lessons(*[run("observed", 5.0, 12.0, 10.0)] * 3)
     assert wrong.overrated(10.0) > 0.4, "it took less than was believed possible at the time"
+
+
+def test_what_a_flow_recalls_of_dask_is_as_what_was_noted() -> None:
+    """Stores tell of the newest first; seconds count from the first task."""
+    seconds = [4.0 * 1.2**i for i in range(8)]
+    task = TaskRecord("t", "t", "a", "k", 0.5, 1.0)
+    stored = [run("observed", each + 0.5, 9.0, 4.0, tasks=(task,)) for each in seconds]
+    recalled = Lessons.of_dask(stored[::-1], CLUSTER)
+    assert recalled.dask == pytest.approx(seconds)
+    assert recalled.usual_dask > seconds[-3]
+    assert recalled.overrated(30.0) == 0.0, "no run was sooner than was believed possible"
 
 
 def test_other_graphs_other_clusters_and_failures_teach_nothing() -> None:
