@@ -10,7 +10,9 @@ app = typer.Typer(help="Find, check and upgrade the database.", no_args_is_help=
 
 Url = Annotated[
     str | None,
-    typer.Option("--db", metavar="URL", help="URL or path; default: `orchestrator db path`."),
+    typer.Option(
+        "--db", "--store", metavar="URL", help="URL or path; default: `orchestrator db path`."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 

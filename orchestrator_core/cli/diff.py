@@ -26,11 +26,11 @@ def diff(
     and tasks that came or went. `orchestrator diff last~1 last` compares the newest two.
     """
     from orchestrator_core.cli import diff_view
-    from orchestrator_core.cli.found import find_run, open_store
+    from orchestrator_core.cli.found import find_run, read_store
     from orchestrator_core.errors import InvalidInput
     from orchestrator_core.report.diff import diff as compare
 
-    with closing(open_store(store)) as opened:
+    with closing(read_store(store)) as opened:
         first, second = find_run(opened, before, flow), find_run(opened, after, flow)
     if first.flow != second.flow and not anyway:
         raise InvalidInput(

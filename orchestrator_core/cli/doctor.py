@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def doctor(
     deep: Annotated[bool, typer.Option("--deep", help="Import Prefect's server too.")] = False,
     db: Annotated[
-        str | None, typer.Option("--db", metavar="URL", help="Database to look at.")
+        str | None, typer.Option("--db", "--store", metavar="URL", help="Database to look at.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a list.")] = False,
 ) -> None:
@@ -47,6 +47,7 @@ def _examine(deep: bool, db: str | None) -> Iterator[Check]:
     yield _guarded("solver", solver.check_solver)
     yield _guarded("compiled code", solver.check_compiled_cache)
     yield from variables.check_variables()
+    yield from variables.check_values()
     yield from database.check_database(db)
     yield _guarded("Dask's links", dask_links.check_dask_links)
     yield _guarded("JAX", jax_devices.check_jax)

@@ -40,6 +40,14 @@ def open_store(location: str | None) -> ScheduleStore:
     return ScheduleStore(location, mend=False)
 
 
+def read_store(location: str | None) -> Store:
+    """The same for who only reads: where no database was begun, none is begun now either."""
+    from orchestrator_core.store.location import is_begun, to_url
+    from orchestrator_core.store.memory import MemoryStore
+
+    return open_store(location) if is_begun(to_url(location)) else MemoryStore()
+
+
 def place_of(location: str | None) -> str:
     """The database as people may see it: the path of a file, or its URL without the password."""
     from orchestrator_core.errors import StoreError
@@ -50,6 +58,14 @@ def place_of(location: str | None) -> str:
     except StoreError as error:
         return f"cannot be read: {error}"
     return str(sqlite_path(url) or masked(url))
+
+
+def searched(location: str | None) -> str:
+    """The database in which nothing was found, and whether there is one at all."""
+    from orchestrator_core.store.location import is_begun, to_url
+
+    place = place_of(location)
+    return place if is_begun(to_url(location)) else f"{place}, where no database is"
 
 
 def find_run(store: Store, run: str, flow: str | None = None) -> RunRecord:

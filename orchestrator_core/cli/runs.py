@@ -29,16 +29,16 @@ def runs(
     promised is known when its last part is submitted.
     """
     from orchestrator_core.cli.console import print_json
-    from orchestrator_core.cli.found import open_store, place_of
+    from orchestrator_core.cli.found import read_store, searched
     from orchestrator_core.cli.tables import print_table
 
-    with closing(open_store(store)) as opened:
+    with closing(read_store(store)) as opened:
         found = opened.runs(flow=flow, limit=limit)
     if as_json:
         print_json([asdict(run) | {"error": _error(run)} for run in found])
         return
     of = f" of {flow!r}" if flow else ""
-    empty = f"no runs{of} are stored yet in {place_of(store)}"
+    empty = f"no runs{of} are stored yet in {searched(store)}"
     print_table(_columns(), [_row(run) for run in found], empty)
 
 
@@ -81,7 +81,7 @@ def _row(run: RunSummary) -> list[str | Text]:
 
 def _error(run: RunSummary) -> float | None:
     """How much longer than promised it took, as a fraction; of a run that did not come to its end,
-    nobody can say."""
-    if run.predicted is None or run.predicted <= 0 or run.status == "cancelled":
+    or in which no task did, nobody can say."""
+    if run.predicted is None or run.predicted <= 0 or run.status == "cancelled" or not run.tasks:
         return None
     return run.seconds / run.predicted - 1

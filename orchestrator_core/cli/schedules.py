@@ -27,16 +27,16 @@ def schedules(
     What is known, how close to optimal it is, and how often it helped.
     """
     from orchestrator_core.cli.console import print_json
-    from orchestrator_core.cli.found import open_store, place_of
+    from orchestrator_core.cli.found import read_store, searched
     from orchestrator_core.cli.tables import print_table
 
-    with closing(open_store(store)) as opened:
+    with closing(read_store(store)) as opened:
         found = opened.schedules(flow=flow, limit=limit)
     if as_json:
         print_json([_entry(stored) for stored in found])
         return
     of = f" for {flow!r}" if flow else ""
-    empty = f"no schedules{of} are stored yet in {place_of(store)}"
+    empty = f"no schedules{of} are stored yet in {searched(store)}"
     print_table(_columns(), [_row(stored) for stored in found], empty)
 
 

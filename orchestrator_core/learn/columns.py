@@ -24,7 +24,7 @@ class Columns:
         tasks: the different (kind, task name), sorted by kind; `task` (n,) points into it, and
             `kind_of_task` says the kind of each.
         names: the different (worker kind, worker name), sorted; `name` (n,) points into it.
-        run: (n,) number of the run.
+        run: (n,) number of the run. age: (n,) runs of the kind that came after it.
         seconds: (n,) durations, finite and > 0. nbytes: (n,) sizes, NaN where not known.
         memory: (n,) bytes taken while running, NaN where not known. device: (n,) the same on an
             accelerator.
@@ -42,6 +42,7 @@ class Columns:
     names: tuple[tuple[str, str], ...]
     name: Ints
     run: Ints
+    age: Ints
     seconds: Floats
     nbytes: Floats
     memory: Floats
@@ -62,7 +63,7 @@ class Columns:
         """Every so many tasks with all their observations, so that about `most` of these remain."""
         every = -(-len(self) // most) if len(self) else 1
         kept = self.task % every == 0
-        rows = ("kind", "worker", "name", "run", "seconds", "overhead", "trust")
+        rows = ("kind", "worker", "name", "run", "age", "seconds", "overhead", "trust")
         sizes = ("nbytes", "memory", "device", "setup")
         chosen = {name: getattr(self, name)[kept] for name in (*rows, *sizes)}
         return replace(
@@ -111,7 +112,7 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
     task_at = {task: i for i, task in enumerate(tasks)}
     name_at = {name: i for i, name in enumerate(names)}
     run_at = {run: i for i, run in enumerate(runs_seen)}
-    age = np.array([ages[o.kind][o.run_id] for o in usable], dtype=np.float64)
+    age = np.array([ages[o.kind][o.run_id] for o in usable], dtype=np.int64)
     nbytes = np.array([o.nbytes for o in usable], dtype=np.float64)
     memory = np.array([o.memory_peak for o in usable], dtype=np.float64)
     device = np.array([o.device_memory for o in usable], dtype=np.float64)
@@ -126,6 +127,7 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
         names=names,
         name=np.array([name_at[o.worker_kind, o.worker] for o in usable], dtype=np.int64),
         run=np.array([run_at[o.run_id] for o in usable], dtype=np.int64),
+        age=age,
         seconds=np.array([o.seconds for o in usable], dtype=np.float64),
         nbytes=_sizes(nbytes),
         memory=_sizes(memory),

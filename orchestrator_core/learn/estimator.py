@@ -27,6 +27,7 @@ from orchestrator_core.learn.learned import (
     TaskCosts,
     WorkerCosts,
 )
+from orchestrator_core.learn.levels import levelled
 from orchestrator_core.learn.measured_overhead import MeasuredOverhead
 from orchestrator_core.learn.overhead import overheads
 from orchestrator_core.learn.sizes import Sizes, device_memory_of, memory_of, setup_of, sizes_of
@@ -49,6 +50,7 @@ def fit(
         return HistoryCosts()
     columns = MeasuredOverhead.of(columns).filled_into(columns)
     declared = dict(speeds or {})
+    columns = levelled(columns, _prior(columns, declared))
     finer, overhead = _finer_kinds(columns, declared)
     named = _named(columns, finer)
     if named:

@@ -146,7 +146,7 @@ def _corrected(race: Race, expected: Race, lessons: Lessons, bound: float) -> Ra
     are overrated; and a mean over few draws that is below it is there by chance.
     """
     overrated = lessons.overrated(bound)
-    planned = lessons.planned(race.planned, overrated)
+    planned = lessons.planned(race.planned, overrated, lessons.drift_of(expected.planned))
     # Medians tell how far simulations are off: a single unlucky run says little of that.
     default = lessons.default(race.default, lessons.off(median(expected.chances)))
     least = bound * math.exp(-overrated)

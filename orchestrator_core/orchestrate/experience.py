@@ -3,6 +3,10 @@
 A simulation of Dask knows neither its lags nor its luck, and one of a plan leaves out what nobody
 measured. What runs of the same graph on the same cluster really took, corrects both; so a plan that
 turned out worse than Dask alone is not followed again.
+
+Runs may also have gone otherwise because durations were believed that were wrong, which are not by
+now; or the data have grown since. So a lesson counts as far as it was so when it was learned, and
+would be so today.
 """
 
 from __future__ import annotations
@@ -13,8 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+import numpy as np
+
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.learn.levels import lately
 from orchestrator_core.orchestrate.changeover import changeover_of, rounded
 from orchestrator_core.orchestrate.crowding import crowding_of, usual_crowding
 
@@ -38,34 +45,64 @@ class Lessons:
     """What runs of one graph on one cluster taught.
 
     Attributes:
-        dask: seconds of the latest runs that were left to Dask. begun: seconds until the first
-            task of each of them began; no simulation knows of these.
+        dask: seconds of the latest runs that were left to Dask, the oldest first.
+        begun: seconds until the first task of each of them began; no simulation knows of these.
         drift: log of what a plan really takes over what its simulation says.
         crowding: by how much longer the transfers of the latest runs took than one by one.
+        followed: seconds of the latest runs that followed a plan.
+        beaten: of the latest runs that were left to Dask with a bound known, log of that bound over
+            what they took: above 0, durations were overrated.
     """
 
     dask: list[float] = field(default_factory=list)
     drift: float = 0.0
     begun: list[float] = field(default_factory=list)
     crowding: list[float] = field(default_factory=list)
+    followed: list[float] = field(default_factory=list)
+    beaten: list[float] = field(default_factory=list)
 
     @staticmethod
     def of_dask(runs: Sequence[RunRecord], cluster: Cluster) -> Lessons:
-        """What runs of one graph taught that were left to Dask, those on such workers alone.
+        """What runs of one graph, the newest first, taught that were left to Dask, those on such
+        workers alone.
 
         They count from their first tasks, as forecasts of flows, whose lead is told apart.
         """
-        alike = [run for run in runs if run.tasks and crowd_of(run.cluster) == crowd_of(cluster)]
-        return Lessons([run.seconds - min(task.start for task in run.tasks) for run in alike])
+        kept = [run for run in runs if run.tasks and crowd_of(run.cluster) == crowd_of(cluster)]
+        alike = kept[::-1]
+        took = [run.seconds - min(task.start for task in run.tasks) for run in alike]
+        bounds = [(run.plan.lower_bound, run.seconds) for run in alike if run.plan is not None]
+        return Lessons(took, beaten=[_beaten(*each) for each in bounds if min(each) > 0])
 
     @property
     def usual_crowding(self) -> float:
         """By how much longer transfers will take, >= 1."""
         return usual_crowding(self.crowding)
 
-    def planned(self, simulated: float, overrated: float = 0.0) -> float:
-        """Seconds that the plan will take; see `overrated`."""
-        return self._begun_with(simulated) * math.exp(self.drift - overrated)
+    @property
+    def usual_dask(self) -> float:
+        """Seconds that Dask will take by its latest runs; 0 if there were none.
+
+        The median, but where they clearly become longer or shorter, what the last of them say.
+        """
+        if not self.dask:
+            return 0.0
+        later = lately(np.log(self.dask[::-1]))
+        return median(self.dask) if later is None else math.exp(later)
+
+    def planned(
+        self, simulated: float, overrated: float = 0.0, drift: float | None = None
+    ) -> float:
+        """Seconds that the plan will take; see `overrated`. `drift`: that of another simulation."""
+        by = self.drift_of(simulated) if drift is None else drift
+        return self._begun_with(simulated) * math.exp(by - overrated)
+
+    def drift_of(self, simulated: float) -> float:
+        """The drift, as far as earlier plans took longer, or less, than what is now simulated."""
+        if not self.followed or simulated <= 0:
+            return self.drift
+        now = _within(math.log(median(self.followed) / self._begun_with(simulated)))
+        return _both(self.drift, now)
 
     def default(self, simulated: float, off: float | None = None) -> float:
         """Seconds that Dask alone will take; `off`: that of another simulation, to be taken."""
@@ -79,7 +116,7 @@ class Lessons:
         n = len(self.dask)
         if not n or simulated <= 0:
             return 0.0
-        return _within(math.log(median(self.dask) / self._begun_with(simulated))) * n / (n + 1)
+        return _within(math.log(self.usual_dask / self._begun_with(simulated))) * n / (n + 1)
 
     def overrated(self, bound: float) -> float:
         """By how much (log, >= 0) durations are overrated, for Dask took less than the `bound`:
@@ -89,7 +126,8 @@ class Lessons:
         of it is no such sign, for a simulation may choose worse than Dask does; and to take longer
         is Dask's own affair: no plan waits for what it waits for.
         """
-        return max(0.0, -self.off(bound))
+        now = max(0.0, -self.off(bound))
+        return min(now, max(0.0, median(self.beaten))) if self.beaten else now
 
     def _begun_with(self, simulated: float) -> float:
         return simulated + (median(self.begun) if self.begun else 0.0)
@@ -114,6 +152,7 @@ class Outcome:
     begun: float = 0.0
     changeover: float | None = None
     crowding: float | None = None
+    bound: float = 0.0
 
     @staticmethod
     def of(run: RunRecord) -> Outcome | None:
@@ -133,6 +172,7 @@ class Outcome:
             min((task.start for task in run.tasks), default=0.0),
             changeover_of(run),
             crowding_of(run),
+            0.0 if run.plan is None else max(0.0, run.plan.lower_bound),
         )
 
 
@@ -172,7 +212,11 @@ class Experience:
         if outcome.predicted is None:
             lessons.dask = [*lessons.dask, outcome.seconds][-RUNS:]
             lessons.begun = [*lessons.begun, outcome.begun][-RUNS:]
+            if outcome.bound > 0:
+                beaten = _beaten(outcome.bound, outcome.seconds)
+                lessons.beaten = [*lessons.beaten, beaten][-RUNS:]
         else:
+            lessons.followed = [*lessons.followed, outcome.seconds][-RUNS:]
             # The forecast had the correction in it that was known by then.
             off = _within(math.log(outcome.seconds / outcome.predicted))
             lessons.drift = _within(lessons.drift + STEP * off)
@@ -181,6 +225,15 @@ class Experience:
 def crowd_of(cluster: Cluster) -> Crowd:
     """The workers without names and links, of which more is learned from run to run."""
     return tuple(sorted((w.kind, w.threads, w.memory, w.speed) for w in cluster.workers))
+
+
+def _beaten(bound: float, seconds: float) -> float:
+    return math.log(bound / seconds)
+
+
+def _both(one: float, other: float) -> float:
+    """What two deviations have in common; 0 where they are on different sides."""
+    return 0.0 if one * other <= 0 else math.copysign(min(abs(one), abs(other)), one)
 
 
 def _within(deviation: float) -> float:

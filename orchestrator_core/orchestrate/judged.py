@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import median
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.orchestrate.experience import Lessons
@@ -27,7 +26,7 @@ class Basis:
 
     Attributes:
         min_gain: part of Dask's time that it had to save.
-        dask: median seconds of the runs that were left to Dask, 0 if there were none.
+        dask: usual seconds of the runs that were left to Dask, 0 if there were none.
         weight: how much these count beside the simulation. drift: as in `Lessons`.
         unsure: how much longer (log) all tasks take at durations that are rarely exceeded.
     """
@@ -41,8 +40,7 @@ class Basis:
     @staticmethod
     def of(lessons: Lessons, min_gain: float, unsure: float) -> Basis:
         n = len(lessons.dask)
-        took = median(lessons.dask) if n else 0.0
-        return Basis(min_gain, took, n / (n + 1), lessons.drift, unsure)
+        return Basis(min_gain, lessons.usual_dask, n / (n + 1), lessons.drift, unsure)
 
     def resembles(self, other: Basis) -> bool:
         """Would a judgement by the other be the same, as far as one can tell?"""

@@ -141,7 +141,8 @@ def _kind_rows(run: RunRecord) -> list[dict[str, Any]]:
 def _worker_rows(run: RunRecord, bars: Bars) -> list[dict[str, Any]]:
     """How busy each worker was, and was to be."""
     length = run.seconds if run.tasks else (run.plan.predicted if run.plan else 0.0)
-    promised = run.plan.forecast if run.plan else 0.0
+    # The plan on paper: a forecast may be longer or shorter, by what earlier runs taught.
+    drawn = max((bar.end for bar in bars.planned), default=0.0)
     actual, planned = _work(bars.actual), _work(bars.planned)
     tasks = Counter(bar.worker for bar in bars.actual or bars.planned)
     rows = []
@@ -153,7 +154,7 @@ def _worker_rows(run: RunRecord, bars: Bars) -> list[dict[str, Any]]:
                 "kind": worker.kind,
                 "tasks": tasks[worker.name],
                 "busy": busy / (length * worker.threads) if bars.actual and length else None,
-                "planned": plan / (promised * worker.threads) if promised else None,
+                "planned": plan / (drawn * worker.threads) if drawn else None,
             }
         )
     return rows

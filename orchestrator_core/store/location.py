@@ -42,6 +42,10 @@ def to_url(location: str | os.PathLike[str] | URL | None = None) -> URL:
         return default_url()
     if not isinstance(location, URL):
         text = os.fspath(location)
+        if not text:
+            raise StoreError(
+                "the name of the database is empty; give the path of a file, or an URL"
+            )
         if "://" not in text:
             return _of_file(Path(text))
         try:
@@ -82,12 +86,25 @@ def read_only(url: URL) -> bool:
     return url.query.get("mode") == "ro" or "immutable" in url.query
 
 
+def is_begun(url: URL) -> bool:
+    """Is anything there yet? Of a server, only it can tell: it is taken to be."""
+    path = sqlite_path(url)
+    try:
+        return path is None or path.is_dir() or path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # whoever opens it is told what is in the way
+
+
 def create_private(path: Path) -> None:
     """Create the file (mode 0600) and its folder (mode 0700) where they are missing.
 
     Raises:
-        OSError: if that cannot be done.
+        OSError: if that cannot be done. StoreError: if there is a folder of that name.
     """
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; name a file, such as {path / 'schedules.db'}")
     if not path.parent.is_dir():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:

@@ -53,6 +53,8 @@ def plan_markdown(flow: str, plan: PlanRecord, foreseen: int = 0) -> str:
 def outcome_line(run: RunRecord) -> str:
     """One line: what was forecast, what happened."""
     tasks, workers = plural(len(run.tasks), "task"), plural(len(run.cluster), "worker")
+    if run.status == "cancelled":
+        tasks = f"cancelled after {len(run.tasks):,} of {plural(len(run.graph), 'task')}"
     done = f"{tasks} on {workers} in {seconds(run.seconds)}"
     if run.plan is None:
         return f"{done}; {clean(run.reason)}"

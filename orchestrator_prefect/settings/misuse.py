@@ -11,6 +11,8 @@ from prefect import flow
 from prefect.flows import Flow
 from prefect.tasks import Task
 
+from orchestrator_core.settings import SETTINGS
+
 
 def refuse_no_function(given: Any) -> None:
     """What is decorated is a function.
@@ -44,6 +46,12 @@ def refuse_unknown(names: Iterable[str], decorator: Callable[..., Any]) -> None:
     known += list(inspect.signature(type(flow).__call__).parameters)[2:]
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"optimized_flow() has no argument {name!r}{hint}")
+            raise TypeError(f"optimized_flow() has no argument {name!r}{_hint(name, known)}")
+
+
+def _hint(name: str, known: list[str]) -> str:
+    setting = SETTINGS.get(name)
+    if setting is not None:
+        return f"; it is set by {setting.variable}, as `orchestrator config` shows"
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

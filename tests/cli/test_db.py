@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator_core.store.schema import HEAD
+from orchestrator_core.store.schema import HEAD, upgrade
 from tests.cli.conftest import Invoke
 
 
@@ -92,3 +92,22 @@ def test_check_takes_odd_paths(invoke: Invoke, tmp_path: Path) -> None:
     odd = tmp_path / "50% of #1? yes.db"
     assert invoke("db", "upgrade", "--db", odd).code == 0
     assert invoke("db", "check", "--db", odd).code == 0
+
+
+def test_an_older_database_is_upgraded_where_it_was_looked_at(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    """Without its name, the command would upgrade the default one."""
+    old = tmp_path / "old of mine.db"
+    upgrade(old, "0002")
+    checks = json.loads(invoke("db", "check", "--store", old, "--json").out)["checks"]
+    assert checks[0]["mend"] == f"type: orchestrator db upgrade --db '{old}'"
+
+
+def test_a_folder_is_no_database_whose_rights_are_to_be_mended(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    told = invoke("db", "check", "--db", tmp_path)
+    assert told.code == 1
+    assert "is a folder" in told.out
+    assert "chmod" not in told.out

@@ -46,6 +46,16 @@ def test_a_sound_installation_is_well(invoke: Invoke, quick: None) -> None:
     assert set(found["checks"][0]) == {"name", "verdict", "found", "mend"}
 
 
+def test_a_setting_whose_value_makes_no_sense_is_found(
+    invoke: Invoke, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORCHESTRATOR_MODE", "banana")
+    checks = json.loads(invoke("doctor", "--json").out)["checks"]
+    (wrong,) = [check for check in checks if check["name"] == "settings"]
+    assert wrong["verdict"] == "warning"
+    assert "'banana' is no mode; choose one of auto" in wrong["found"]
+
+
 def test_variables_that_nobody_reads_are_named_with_what_was_meant() -> None:
     given = {
         "ORCHESTRATOR_STORE": "x.db",

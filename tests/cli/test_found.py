@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from orchestrator_core.cli.found import find_run
 from orchestrator_core.errors import UnknownRun
 from orchestrator_core.store.sql import ScheduleStore
-from tests.cli.conftest import a_run
+from tests.cli.conftest import Invoke, a_run
 
 
 @pytest.fixture
@@ -46,3 +48,37 @@ def test_an_unknown_run_names_those_that_are_near(
 ) -> None:
     with pytest.raises(UnknownRun, match=message):
         find_run(filled, asked, flow)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("runs",),
+        ("schedules",),
+        ("report", "last"),
+        ("trace", "last"),
+        ("why", "last", "load"),
+        ("whatif", "last", "--memory", "2x"),
+        ("diff", "last~1", "last"),
+    ],
+)
+def test_commands_that_read_begin_no_database(
+    invoke: Invoke, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """Neither where a name is mistyped, nor in a file that is empty."""
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    for place in (tmp_path / "mistyped" / "s.db", empty):
+        assert "stored yet" in invoke(*command, "--store", place).err
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.db"]
+    assert empty.stat().st_size == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("", "the name of the database is empty"), (".", "is a folder; name a file")],
+)
+def test_a_name_that_is_no_files_is_told(invoke: Invoke, name: str, reason: str) -> None:
+    told = invoke("runs", "--store", name)
+    assert told.code == 1
+    assert reason in told.err

@@ -137,6 +137,24 @@ def test_nobody_answers(
     assert len(failed.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("where", ["http://127.0.0.1:9", "no address", ""])
+def test_no_client_is_begun_for_what_is_no_address(
+    invoke: Invoke, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would wait ten seconds for itself when it is dropped, and say so in a traceback."""
+    begun: list[str] = []
+    monkeypatch.setattr("distributed.Client", lambda address, **_: begun.append(address))
+    assert invoke("live", "status", where).code == 1
+    assert begun == []
+
+
+def test_an_encrypted_scheduler_without_certificates_is_told_what_to_name(invoke: Invoke) -> None:
+    refused = invoke("live", "status", "tls://127.0.0.1:9")
+    assert refused.code == 1
+    assert "no certificates are configured here" in refused.err
+    assert "distributed.comm.tls.ca-file" in refused.err
+
+
 def test_dask_has_the_same_commands_without_a_word_between(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

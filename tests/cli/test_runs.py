@@ -30,7 +30,7 @@ def test_no_runs_is_a_sentence_with_the_place_or_an_empty_list(
 ) -> None:
     nothing = invoke("runs")
     assert (nothing.code, nothing.out) == (0, "")
-    assert nothing.err == f"no runs are stored yet in {database}\n"
+    assert nothing.err == f"no runs are stored yet in {database}, where no database is\n"
     assert json.loads(invoke("runs", "--json").out) == []
 
 
@@ -65,6 +65,15 @@ def test_a_run_that_was_cancelled_says_nothing_of_its_forecast(
     store.add_run(replace(a_run(), status="cancelled"))
     (run,) = json.loads(invoke("runs", "--json").out)
     assert (run["predicted"], run["error"]) == (3.0, None)
+
+
+def test_a_run_in_which_no_task_ended_says_nothing_of_its_forecast(
+    invoke: Invoke, store: ScheduleStore
+) -> None:
+    """A flow that did not wait for its tasks took 0 s, and was called 100 % too early."""
+    store.add_run(replace(a_run(seconds=0.0), tasks=()))
+    (run,) = json.loads(invoke("runs", "--json").out)
+    assert (run["tasks"], run["error"]) == (0, None)
 
 
 def test_hostile_names_are_only_text(invoke: Invoke, store: ScheduleStore) -> None:

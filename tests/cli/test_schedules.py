@@ -48,7 +48,7 @@ def stored(graph: str = "abcdef1234", flow: str = "pipeline") -> StoredSchedule:
 
 def test_an_empty_cache_is_a_sentence_or_an_empty_list(invoke: Invoke, database: Path) -> None:
     said = invoke("schedules", "--flow", "x").err
-    assert said == f"no schedules for 'x' are stored yet in {database}\n"
+    assert said == f"no schedules for 'x' are stored yet in {database}, where no database is\n"
     assert json.loads(invoke("schedules", "--json").out) == []
 
 

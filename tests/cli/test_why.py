@@ -89,6 +89,10 @@ def test_an_unknown_task_names_those_that_are_near(invoke: Invoke, planned: Sche
     failed = invoke("why", "last", "lod")
     assert failed.code == 1
     assert "there is no task 'lod' in run aaaaaaaa of 'pipeline'; near it: 'load'" in failed.err
+    like_none = invoke("why", "last", "zzz")
+    assert (
+        "there is no task 'zzz' in run aaaaaaaa of 'pipeline'; there are: 'load'" in like_none.err
+    )
 
 
 @pytest.mark.parametrize("columns", ["60", "80", "120"])

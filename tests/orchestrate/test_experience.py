@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
 from orchestrator_core.graph import Cluster, Link, Task, TaskGraph, Worker
 from orchestrator_core.orchestrate.experience import Experience, Lessons
 from orchestrator_core.plan.schedule import Schedule
@@ -15,11 +15,13 @@ CLUSTER = Cluster([Worker("a"), Worker("b", kind="fast", speed=2.0)])
 GRAPH = TaskGraph.from_tasks([Task("t", seconds=1.0)])
 
 
-def run(mode: str, seconds: float, predicted: float | None = None, **other: Any) -> RunRecord:
+def run(
+    mode: str, seconds: float, predicted: float | None = None, bound: float = 0.0, **other: Any
+) -> RunRecord:
     plan = None
     if predicted is not None:
         plan = PlanRecord(
-            Schedule([]), predicted, 0.0, "none", "heft", "miss", adopted=True, reason=""
+            Schedule([]), predicted, bound, "none", "heft", "miss", adopted=True, reason=""
         )
     line = {"graph_signature": "g", "cluster": CLUSTER, "status": "ok"} | other
     return RunRecord(
@@ -82,6 +84,39 @@ def test_forecasts_of_plans_come_closer_with_each_run() -> None:
     assert errors[0] == pytest.approx(0.2)
     assert errors[3] < 0.03
     assert sorted(errors, reverse=True) == errors
+
+
+def test_that_forecasts_were_too_short_counts_no_more_once_durations_are_known() -> None:
+    """Plans took 12 s where 4 were promised, since durations were wrong; 11 are simulated now."""
+    taught = lessons(*[run("planned", 12.0, 4.0)] * 4)
+    assert taught.planned(4.0) == pytest.approx(12.0), "what would be so today counts"
+    assert taught.planned(11.0) == pytest.approx(12.0)
+    assert taught.planned(20.0) == 20.0, "the data have grown since"
+
+
+def test_dasks_runs_are_followed_where_they_become_longer() -> None:
+    growing = lessons(*[run("observed", 4.0 * 1.2**i) for i in range(8)])
+    assert growing.usual_dask > 4.0 * 1.2**5
+    assert lessons(*[run("observed", seconds) for seconds in (4, 7, 4, 7, 4, 7)]).usual_dask == 5.5
+
+
+def test_what_dask_did_on_less_data_does_not_say_that_durations_are_overrated() -> None:
+    """It took 5 s where 4 were proven; now 10 are, for the data have grown."""
+    smaller = lessons(*[run("observed", 5.0, 6.0, 4.0)] * 3)
+    assert smaller.overrated(10.0) == 0.0
+    wrong = lessons(*[run("observed", 5.0, 12.0, 10.0)] * 3)
+    assert wrong.overrated(10.0) > 0.4, "it took less than was believed possible at the time"
+
+
+def test_what_a_flow_recalls_of_dask_is_as_what_was_noted() -> None:
+    """Stores tell of the newest first; seconds count from the first task."""
+    seconds = [4.0 * 1.2**i for i in range(8)]
+    task = TaskRecord("t", "t", "a", "k", 0.5, 1.0)
+    stored = [run("observed", each + 0.5, 9.0, 4.0, tasks=(task,)) for each in seconds]
+    recalled = Lessons.of_dask(stored[::-1], CLUSTER)
+    assert recalled.dask == pytest.approx(seconds)
+    assert recalled.usual_dask > seconds[-3]
+    assert recalled.overrated(30.0) == 0.0, "no run was sooner than was believed possible"
 
 
 def test_other_graphs_other_clusters_and_failures_teach_nothing() -> None:

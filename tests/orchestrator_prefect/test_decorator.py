@@ -144,6 +144,12 @@ def test_contradictions_and_unknown_arguments_are_refused() -> None:
         optimized_flow(cluster_kwargs=["n_workers"])  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize("name", ["min_gain", "budget", "plan_wait"])
+def test_a_setting_that_is_no_argument_is_told_where_it_stands(name: str) -> None:
+    with pytest.raises(TypeError, match=f"it is set by ORCHESTRATOR_{name.upper()}"):
+        optimized_flow(**{name: 1})
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

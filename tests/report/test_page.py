@@ -69,6 +69,21 @@ def test_bars_and_transfers_carry_the_times_of_plan_and_run():
     assert (data["bound"], data["predicted"]) == (5.0, 6.0)
 
 
+def test_a_worker_is_planned_to_be_busy_for_no_more_than_all_of_the_plan():
+    """Earlier runs took a third of what was simulated, so 2 s were promised of bars of 6."""
+    run = two_worker_run()
+    text = render(replace(run, plan=replace(run.plan, predicted=2.0)))
+    assert "150.0 %" not in text
+    assert text.count("50.0 %") >= 2, "each worker has 3 s to do"
+
+
+def test_the_line_of_the_forecast_is_that_of_what_was_carried_out():
+    """Left to Dask, a run is expected to take as long as Dask does: here 9 s, by plan 6 s."""
+    run = two_worker_run()
+    declined = replace(run, plan=replace(run.plan, adopted=False))
+    assert gantt(render(declined))["predicted"] == 9.0
+
+
 def test_the_critical_path_is_marked_in_the_drawing_and_told_in_the_table():
     text = render(two_worker_run())
     critical = {bar[0] for bar in gantt(text)["actual"] if bar[6]}

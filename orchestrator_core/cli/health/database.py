@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from pathlib import Path
 from urllib.parse import quote
@@ -30,6 +31,8 @@ def check_database(location: str | None = None) -> list[Check]:
         return [_locked_out(path)]
     if not path.exists():
         return [good(NAME, f"{path} is not there yet; it is made at the first run")]
+    if path.is_dir():
+        return [bad(NAME, f"{path} is a folder", f"name a file, such as {path / 'schedules.db'}")]
     return [_check_content(location, str(path)), _check_owner(path)]
 
 
@@ -66,7 +69,9 @@ def _check_content(location: str | None, shown: str) -> Check:
         if engine is not None:
             engine.dispose()
     if not current:
-        return warning(NAME, f"{shown} is older than this version", "type: orchestrator db upgrade")
+        which = "" if location is None else f" --db {shlex.quote(shown)}"
+        mend = f"type: orchestrator db upgrade{which}"
+        return warning(NAME, f"{shown} is older than this version", mend)
     return good(NAME, f"{shown} is at revision {schema.HEAD}")
 
 

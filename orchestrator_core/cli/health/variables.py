@@ -1,4 +1,4 @@
-"""Is there something in the environment that nobody reads, though it looks like a setting?"""
+"""Are settings what they may be, and is there something that only looks like one?"""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ def check_variables(variables: Mapping[str, str] | None = None) -> list[Check]:
     given = sorted(os.environ if variables is None else variables)
     ours = [each for each in given if each.startswith(PREFIX) and not each.startswith(FOR_TESTS)]
     return [_unknown(each, meant, known) for each in ours if each not in known]
+
+
+def check_values() -> list[Check]:
+    """A warning for each value of a setting that is passed over, for it makes no sense."""
+    from orchestrator_core.settings import SETTINGS, find
+    from orchestrator_core.settings.dask_config import dask_config
+    from orchestrator_core.settings.environment import environment
+    from orchestrator_core.settings.pyproject import pyproject
+
+    wrong: list[str] = []
+    sources = (environment(), dask_config(), pyproject())
+    for setting in SETTINGS.values():
+        find(setting, sources, lambda error: wrong.append(str(error)))
+    mend = "it is passed over; `orchestrator config --show-origin` shows what holds instead"
+    return [warning("settings", each, mend) for each in wrong]
 
 
 def _unknown(name: str, meant: Mapping[str, str], known: set[str]) -> Check:

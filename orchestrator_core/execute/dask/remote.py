@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ def connect(address: str) -> Iterator[Client]:
     from distributed import Client
 
     try:
+        asyncio.run(_greet(address))
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ClusterError(
@@ -35,6 +37,26 @@ def connect(address: str) -> Iterator[Client]:
         ) from error
     with client:
         yield client
+
+
+async def _greet(address: str) -> None:
+    """Connect once, and close: a client that cannot begin waits ten seconds before it goes.
+
+    Raises:
+        OSError, ValueError: if nobody answers, or that is no address. ClusterError: if certificates
+            are missing.
+    """
+    from distributed.comm.core import connect as reach
+    from distributed.security import Security
+
+    arguments = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
+    if address.startswith("tls://") and arguments.get("ssl_context") is None:
+        raise ClusterError(
+            f"{address!r} is encrypted, and no certificates are configured here; name them in "
+            "Dask's configuration: distributed.comm.tls.ca-file, .client.cert and .client.key"
+        )
+    comm = await reach(address, timeout=CONNECT_SECONDS, **arguments)  # type: ignore[no-untyped-call]
+    await comm.close()
 
 
 def status(client: Client) -> Answer:

@@ -62,6 +62,10 @@ class Why:
     unpriced: str = ""
 
 
+SHOWN = 5
+"""Tasks that are named to whoever names one that is like none of them."""
+
+
 def task_named(run: RunRecord, text: str) -> str:
     """The run's task of that name, or the only one whose name begins so.
 
@@ -72,7 +76,9 @@ def task_named(run: RunRecord, text: str) -> str:
     if name is not None:
         return name
     close = near(text, run.graph.names)
-    hint = f"; near it: {', '.join(map(repr, close))}" if close else ""
+    told = ", ".join(map(repr, close or run.graph.names[:SHOWN]))
+    more = "" if close or len(run.graph) <= SHOWN else f" and {len(run.graph) - SHOWN:,} more"
+    hint = f"; {'near it' if close else 'there are'}: {told}{more}" if told else ""
     several = sum(bool(text) and each.startswith(text) for each in run.graph.names)
     what = f"{several} tasks begin with {text!r}" if several else f"there is no task {text!r}"
     raise InvalidInput(f"{what} in run {run.run_id[:8]} of {run.flow!r}{hint}")

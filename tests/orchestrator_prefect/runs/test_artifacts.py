@@ -104,6 +104,13 @@ def test_a_run_that_was_left_to_dask_is_held_against_what_that_was_to_take() -> 
     assert "left to Dask, forecast 11 s" in outcome_line(run(unknown))
 
 
+def test_a_run_that_was_cancelled_is_called_so() -> None:
+    """A forecast of the whole stands beside it, which nobody would compare otherwise."""
+    whole = run()
+    cut = replace(whole, status="cancelled", tasks=whole.tasks[:1])
+    assert outcome_line(cut).startswith(f"cancelled after 1 of {len(whole.graph)} tasks on ")
+
+
 def test_a_forecast_that_was_made_in_parts_says_when() -> None:
     parted = run(replace(PLAN, parts=3))
     assert "forecast 11 s when the last of 3 parts was submitted, proven" in outcome_line(parted)
