@@ -63,7 +63,8 @@ def outcome_line(run: RunRecord) -> str:
     if finite_gap(run.plan) is None:
         return forecast
     bound = seconds(run.plan.lower_bound)
-    return f"{forecast}, proven bound {bound} at the durations expected"
+    undercut = ", which earlier runs undercut" if run.plan.forecast < run.plan.lower_bound else ""
+    return f"{forecast}, proven bound {bound} at the durations expected{undercut}"
 
 
 def outcome_markdown(run: RunRecord) -> str:

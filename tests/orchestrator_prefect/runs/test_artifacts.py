@@ -104,6 +104,13 @@ def test_a_run_that_was_left_to_dask_is_held_against_what_that_was_to_take() -> 
     assert "left to Dask, forecast 11 s" in outcome_line(run(unknown))
 
 
+def test_a_forecast_below_the_bound_says_that_tasks_used_to_take_less() -> None:
+    sooner = replace(PLAN, adopted=False, default_predicted=9.0)
+    line = outcome_line(run(sooner))
+    said = "forecast 9 s, proven bound 10 s at the durations expected, which earlier runs undercut"
+    assert line.endswith(said)
+
+
 def test_a_run_that_was_cancelled_is_called_so() -> None:
     """A forecast of the whole stands beside it, which nobody would compare otherwise."""
     whole = run()
