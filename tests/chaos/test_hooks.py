@@ -22,7 +22,9 @@ from orchestrator_core.execute.dask.plans.watchdog import Watchdog
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.steer.alarm import Alarm
 from orchestrator_core.execute.dask.steer.director import Director
+from orchestrator_core.execute.dask.steer.jam import Jams
 from orchestrator_core.execute.dask.steer.live_tasks import LiveTasks
+from orchestrator_core.execute.dask.steer.lookout import Lookout
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
 from orchestrator_core.execute.dask.steer.standstill import Standstill
 from orchestrator_core.execute.dask.steer.steering import Steering
@@ -37,8 +39,8 @@ from tests.chaos.workload import graph_of, make_jobs, sinks
 pytestmark = pytest.mark.chaos
 
 CLASSES = (
-    Session, Steering, LiveTasks, Alarm, Standstill, Follower, PlannedKeys, Control, Watchdog,
-    Director, Restrictor, Roster, Recorder,
+    Session, Steering, LiveTasks, Alarm, Lookout, Standstill, Jams, Follower, PlannedKeys, Control,
+    Watchdog, Director, Restrictor, Roster, Recorder,
 )  # fmt: skip
 
 WITHDRAWING = {

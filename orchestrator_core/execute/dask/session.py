@@ -72,6 +72,7 @@ class Session:
             self.announcements.epoch,
             self.counters,
             self._rest,
+            lambda key: self.control.seconds(key),
         )
         self.control = Control(
             scheduler,

@@ -76,6 +76,11 @@ class Control:
     def steered(self) -> Mapping[Followed, Steered]:
         return self._steered
 
+    def seconds(self, key: Key) -> float:
+        """How long the task should take by its plan; 0 where that is not known."""
+        steered = self._of_key.get(key)
+        return 0.0 if steered is None else steered.seconds(key)
+
     # --- runs --------------------------------------------------------------------------------
 
     def begin(
@@ -179,8 +184,7 @@ class Control:
 
     def _longest(self, worker: WorkerState) -> float:
         """Seconds that the longest of the tasks sent to a worker should take."""
-        sent = [(self._of_key.get(task.key), task.key) for task in worker.processing]
-        return max((steered.seconds(key) for steered, key in sent if steered), default=0.0)
+        return max((self.seconds(task.key) for task in worker.processing), default=0.0)
 
     def _check(self, steered: Steered) -> None:
         sight = self._look(steered)
@@ -199,7 +203,7 @@ class Control:
         if cluster is None:
             return None
         now = time() - steered.run.started_at
-        return look(self._scheduler, self._roster, steered, cluster, now)
+        return look(self._scheduler, self._roster, steered, cluster, now, self.seconds)
 
     def _tell(self, whom: Callable[..., None], *what: object) -> None:
         try:
