@@ -62,7 +62,8 @@ class LiveTasks:
 
     def put_aside(self, keys: Iterable[Key]) -> list[Key]:
         """Those of the keys that are ready and that Dask has sent nowhere."""
-        return [key for key in keys if self.state(key) in PUT_ASIDE]
+        found = ((key, self._task(key)) for key in keys)
+        return [key for key, task in found if task is not None and task.state in PUT_ASIDE]
 
     # --- orders ------------------------------------------------------------------------------
 
