@@ -273,7 +273,7 @@ class Orchestrator(Forecaster):
     ) -> Advice:
         instance = self.price(graph, cluster)
         if are_alike(instance):
-            return Advice(None, ALIKE)
+            return Advice(None, ALIKE, instance=instance)
         from orchestrator_core.orchestrate.at_once import AtOnce
 
         self._quick = self._quick or AtOnce(self.schedule, self._memory)

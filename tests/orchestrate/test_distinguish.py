@@ -78,6 +78,7 @@ def test_equal_workers_are_left_to_dask(store: MemoryStore) -> None:
         graph, alike(), "flow"
     )
     assert advice.reason == ALIKE
+    assert advice.instance is not None, "an adaptive cluster asks how much there is to do"
 
 
 @pytest.mark.parametrize("hasty", [False, True])

@@ -45,6 +45,9 @@ def ensure_plugin(client: Client, **options: Any) -> Any:
     """Put an `OrchestratorPlugin` with these options on the scheduler unless there is one.
 
     Returns True if it was put there now.
+
+    Raises:
+        InvalidInput: naming the option that cannot be used.
     """
     return _sync(client, _ensure_plugin, options)
 
@@ -146,9 +149,11 @@ async def _end(client: Any, run_id: str) -> list[str]:
 
 
 async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:
+    # What cannot be used is refused whether the plugin is there or not.
+    plugin = OrchestratorPlugin(**options)
     if await client.run_on_scheduler(_has_plugin):
         return False
-    await client.register_plugin(OrchestratorPlugin(**options))
+    await client.register_plugin(plugin)
     return True
 
 

@@ -6,9 +6,11 @@ here, Dask goes on as if the plugin were not there.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
@@ -30,6 +32,12 @@ FOLLOWED = frozenset({"processing", "memory", "erred", "forgotten"})
 
 CLOSE_SECONDS = 10.0
 """How long a closing scheduler waits until all runs are written."""
+
+LEAVE_SECONDS = 2.0
+"""How long who asks us to leave waits until the workers have been told."""
+
+_AT_WORK: WeakKeyDictionary[Scheduler, asyncio.Event] = WeakKeyDictionary()
+"""The schedulers of this process on which a plugin is at work; is its start behind it?"""
 
 
 class OrchestratorPlugin(SchedulerPlugin):
@@ -87,7 +95,7 @@ class OrchestratorPlugin(SchedulerPlugin):
         check_advisor(advisor)
         self.advisor = advisor
         self.session: Session | None = None
-        self._undo: list[Callable[[], None]] = []
+        self._undo: list[Callable[[], object]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels: settings, never the live session."""
@@ -96,10 +104,19 @@ class OrchestratorPlugin(SchedulerPlugin):
     async def start(self, scheduler: Scheduler) -> None:
         """Begin on this scheduler; if that fails, the plugin does nothing.
 
-        Dask starts what a preload registers twice: then, and when the scheduler itself starts.
+        Nor does it where another one is at work: two would undo what the other does. Dask starts
+        what a preload registers twice: then, and when the scheduler itself starts.
         """
         if self.session is not None:
             return
+        other = _AT_WORK.get(scheduler)
+        if other is not None:
+            log.warning("an orchestrator is on this scheduler already, and its settings hold")
+            # Dask keeps the first of a name that has started: be that the one at work.
+            await other.wait()
+            return
+        _AT_WORK[scheduler] = started = asyncio.Event()
+        self._undo = [lambda: _AT_WORK.pop(scheduler, None)]
         try:
             options = resolve(self.options)
             self.session = session = Session(scheduler, options, lambda: self._advisor(options))
@@ -107,7 +124,7 @@ class OrchestratorPlugin(SchedulerPlugin):
             handlers = Handlers(status, self._remove)
             handlers.install()
             removal = Override(scheduler, "remove_plugin", self._removed)
-            self._undo = [handlers.uninstall, removal.remove]
+            self._undo += [handlers.uninstall, removal.remove]
             if session.is_live:
                 self._undo.append(publish(status))
             await session.start()
@@ -116,6 +133,8 @@ class OrchestratorPlugin(SchedulerPlugin):
             log.exception("the orchestrator could not start; Dask goes on without it")
             self._stop("could not start")
             self.session = None
+        finally:
+            started.set()
 
     async def close(self) -> None:
         """The scheduler closes: leave, and write what is still to be written."""
@@ -200,6 +219,10 @@ class OrchestratorPlugin(SchedulerPlugin):
         for name, plugin in list(session.scheduler.plugins.items()):
             if plugin is self:
                 session.scheduler.remove_plugin(name)
+        # Who asked may close the workers next, and they would complain of what comes too late.
+        leaving = asyncio.ensure_future(session.meters.settled())
+        await asyncio.wait([leaving], timeout=min(timeout, LEAVE_SECONDS))
+        leaving.cancel()
         return await session.advisory.wait_closed(timeout)
 
     def _stop(self, reason: str) -> None:

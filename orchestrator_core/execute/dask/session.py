@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from orchestrator_core.execute.dask.graphs import snapshot
 from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun, Announcements
 from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
 from orchestrator_core.execute.dask.plans.advisory import Advisory
 from orchestrator_core.execute.dask.plans.announcing import Announcing
 from orchestrator_core.execute.dask.plans.control import Control
@@ -72,6 +74,7 @@ class Session:
             self.announcements.epoch,
             self.counters,
             self._rest,
+            lambda key: self.control.seconds(key),
         )
         self.control = Control(
             scheduler,
@@ -90,6 +93,8 @@ class Session:
         self._ledgers = self.recorder.ledgers
         self._follows, self._steered = self.steering.follower.slots, self.control.steered
         self._runs: dict[GraphRun, None] = {}
+        # Graphs that came when no worker was there, with what of them is wanted.
+        self._early: deque[tuple[Snapshot, frozenset[Key]]] = deque(maxlen=OPEN_RUNS)
         self.last_run: GraphRun | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
@@ -147,6 +152,7 @@ class Session:
         """The scheduler forgot all tasks."""
         for run in list(self._runs):
             run.close("cancelled")
+        self._early.clear()
         self.announcements.forsake()
         self.steering.restart()
 
@@ -170,17 +176,31 @@ class Session:
         fresh = [key for key in keys if key not in watched]
         self.steering.renew(fresh)
         graph = snapshot.take(self.scheduler, fresh, wanted, self.roster)
-        cluster = self.roster.cluster()
-        if len(graph) < RECORDED_FROM or cluster is None:
+        if len(graph) < RECORDED_FROM:
             return
+        kept = frozenset(wanted).intersection(graph.keys)
+        cluster = self.roster.cluster()
+        if cluster is None:
+            self._early.append((graph, kept))
+        else:
+            self._begin_run(graph, kept, cluster)
+
+    def _begin_run(self, graph: Snapshot, wanted: frozenset[Key], cluster: Cluster) -> None:
         brief = len(graph) > (self.options.max_tasks or math.inf)
         run = GraphRun(graph, cluster, time(), self._finish, brief)
-        run.wanted = frozenset(wanted).intersection(graph.keys)
+        run.wanted = wanted
         self._runs[run] = None
         self.recorder.watch(run.open, run)
         if len(self._runs) > OPEN_RUNS:
             next(iter(self._runs)).close("cancelled")
         self.planning.plan(run)
+
+    def _begin_early(self) -> None:
+        """A worker is there: graphs of which nothing has begun or gone meanwhile begin."""
+        while self._early and (cluster := self.roster.joined()) is not None:
+            graph, wanted = self._early.popleft()
+            if not self.steering.tasks.started(graph.keys):
+                self._begin_run(graph, wanted, cluster)
 
     def _finish(self, run: GraphRun) -> None:
         self._runs.pop(run, None)
@@ -233,6 +253,7 @@ class Session:
         """A worker joined; its tasks, if it was there before, are planned again."""
         name = self.roster.add(address)
         self.steering.worker_joined(name)
+        self._begin_early()
         self._spawn(self._describe([address]))
         self.meters.install([address])
 

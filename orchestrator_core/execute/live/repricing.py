@@ -25,11 +25,12 @@ def reprice(instance: Instance, cluster: Cluster, paused: Set[str], pace: Pace) 
     Raises:
         InfeasibleInstance: if a task can run nowhere any more.
     """
-    kept = [worker for worker in instance.cluster.workers if worker.name in paused]
+    away = paused - cluster.index.keys()
+    kept = [worker for worker in instance.cluster.workers if worker.name in away]
     workers = (*cluster.workers, *kept)
     columns = [_column(instance, worker) for worker in workers]
     seconds = np.stack(columns, axis=1) * _factors(instance, workers, pace)
-    seconds[:, len(cluster) :] *= PAUSED
+    seconds[:, [worker.name in paused for worker in workers]] *= PAUSED
     whole = _extended(cluster, instance.cluster, kept)
     return Instance(instance.graph, whole, seconds)
 

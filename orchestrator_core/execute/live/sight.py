@@ -24,7 +24,7 @@ class Sight:
     Attributes:
         now: the moment.
         cluster: the workers that take tasks.
-        paused: workers that are there and take none for now.
+        paused: workers that are there and begin none for now, be they of the cluster or not.
         finished: tasks whose output is there, or was there and is needed no more.
         sent: tasks that a worker has been told of, with the worker and the moment.
         executing: since when a worker executes a task, as far as workers have said so.

@@ -40,12 +40,14 @@ class Remaining:
         instance: all of it, as priced now. schedule: as planned, or as it has gone until now.
         now: seconds from the start of the run.
         events: what has happened, as for a repair; what nobody reports went as planned.
+        followed: is the schedule in force? Otherwise it says only how much there is to do.
     """
 
     instance: Instance
     schedule: Schedule
     now: float = 0.0
     events: tuple[Event, ...] = ()
+    followed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.graphs import snapshot
 from orchestrator_core.execute.dask.session import Session
-from orchestrator_core.execute.dask.steer import standstill
+from orchestrator_core.execute.dask.steer import lookout, standstill
 from orchestrator_core.execute.dask.steer.director import Director
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
 from orchestrator_core.execute.dask.steer.steering import Steering
@@ -144,7 +144,7 @@ async def test_a_directive_that_gets_lost_does_not_hang_its_task(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(standstill, "LONGEST", 0.05)
-        patch.setattr(standstill, "PERIOD", 0.05)
+        patch.setattr(lookout, "PERIOD", 0.05)
         patch.setattr(Steering, "_flush", lambda steering: None)
         plugin = OrchestratorPlugin(mode="director", advisor=Holding(), min_tasks=1)
         session = await start(s, plugin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from distributed import Client, Event, Scheduler, Worker, wait
 from distributed.core import Status
 
-from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.execute.dask import OrchestratorPlugin, client
+from orchestrator_core.execute.dask.workers.meters import NAME
 from orchestrator_core.graph.amounts import Amounts
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import (
@@ -30,6 +32,12 @@ def restrictions(scheduler: Scheduler) -> dict[Any, Any]:
         for key, ts in scheduler.tasks.items()
         if ts.worker_restrictions or ts.host_restrictions or ts.loose_restrictions
     }
+
+
+def hooks(scheduler: Scheduler) -> Any:
+    """What the scheduler is asked by, and which of its own methods were replaced."""
+    replaced = {name for name in vars(scheduler) if callable(getattr(type(scheduler), name, None))}
+    return set(scheduler.handlers), replaced, set(scheduler.plugins)
 
 
 @cluster_test()
@@ -66,9 +74,9 @@ async def test_nothing_is_left_behind(
     graph: dict[str, Any] = {"gate": (wait_for, "half")}
     graph |= {f"t-{i}": (add, "gate") for i in range(20)}
     futures = c.get(graph, list(graph), sync=False)
-    await until(lambda: len(s.tasks) == 21)
+    planned = 0 if mode == "observe" else 21
+    await until(lambda: len(s.tasks) == 21 and len(session.steering.follower) == planned)
     assert looks() != before
-    assert len(session.steering.follower) == (0 if mode == "observe" else 21)
     if how == "removed":
         s.remove_plugin(plugin.name)
     elif how == "closed":
@@ -200,6 +208,44 @@ async def test_the_plugin_is_registered_once(c: Client, s: Scheduler, a: Worker,
     await s.register_scheduler_plugin(OrchestratorPlugin(mode="observe"), idempotent=True)
     assert s.plugins["orchestrator"] is first
     await stop(s, first)
+
+
+@pytest.mark.parametrize("name", ["orchestrator", "another"])
+@cluster_test()
+async def test_of_two_plugins_that_come_at_once_one_is_at_work(
+    c: Client, s: Scheduler, a: Worker, b: Worker, name: str
+) -> None:
+    """As when two clients do the same at the same moment, or under names of their own."""
+    before = hooks(s)
+    plugins = [OrchestratorPlugin(advisor=FixedAdvisor()) for _ in range(2)]
+    names = ("orchestrator", name)
+    await asyncio.gather(
+        *(
+            s.register_scheduler_plugin(plugin, name=each, idempotent=True)
+            for plugin, each in zip(plugins, names, strict=True)
+        )
+    )
+    first, second = plugins
+    assert s.plugins["orchestrator"] is first
+    assert first.session is not None
+    assert second.session is None
+    assert await c.submit(add, key="x") == 1
+    for each in set(names):
+        s.remove_plugin(each)
+    assert hooks(s) == before
+    await start(s, second)
+    await stop(s, second)
+    assert hooks(s) == before
+
+
+@cluster_test()
+async def test_workers_have_been_told_when_the_plugin_is_gone(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    assert await client.ensure_plugin(c, advisor=FixedAdvisor())
+    await until(lambda: {NAME} <= a.plugins.keys() & b.plugins.keys())
+    assert await client.remove_plugin(c)
+    assert NAME not in a.plugins.keys() | b.plugins.keys()
 
 
 @cluster_test()

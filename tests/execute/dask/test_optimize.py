@@ -192,3 +192,7 @@ async def test_a_wrong_argument_is_refused_where_it_was_written(
     with pytest.raises(ValueError, match=r"min_gain = 2.0 is no part >= 0 and < 1"):
         async with optimize(c, Writer(), **wrong):
             raise AssertionError("not reached")
+    assert await client.ensure_plugin(c, mode="observe", advisor=Writer())
+    with pytest.raises(ValueError, match="mode = 'bogus' is no mode"):
+        await client.ensure_plugin(c, mode="bogus")
+    assert await client.remove_plugin(c)

@@ -63,3 +63,8 @@ def test_the_pace_counts_by_kind_and_by_worker() -> None:
     pace = Pace({"load": np.log(2.0)}, {"b": np.log(3.0)})
     now = [Worker("a", kind="big"), replace(Worker("b"), kind="big")]
     assert np.allclose(seconds(now, pace=pace), [[2.0, 12.0], [3.0, 18.0]])
+
+
+def test_a_worker_that_is_there_and_begins_nothing_is_avoided() -> None:
+    now = [Worker("a", kind="big"), Worker("s", kind="small")]
+    assert seconds(now, frozenset("a")) == [[1.0 * PAUSED, 5.0], [3.0 * PAUSED, 9.0]]

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from dask.base import annotate, get_annotations
@@ -23,6 +24,7 @@ from dask.utils import parse_bytes, parse_timedelta
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.graph.amounts import NOTHING, Amounts
+from orchestrator_core.graph.figures import as_float
 from orchestrator_core.graph.text import ALLOWED, is_name, shown
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.settings.quantities import parse_seconds
@@ -71,7 +73,7 @@ def read_hints(stated: Mapping[Key, object]) -> dict[Key, Hint]:
     for key, value in stated.items():
         # A layer's tasks share one object, which `stated` keeps alive.
         if id(value) not in known:
-            known[id(value)], refused = _understood(value)
+            known[id(value)], refused = _guarded(value)
             wrong |= {why: key for why in refused if why not in wrong}
         hints[key] = known[id(value)]
     for why, key in wrong.items():
@@ -112,6 +114,14 @@ def objective_of(hints: Iterable[Hint]) -> str | None:
     return asked[0] if len(asked) == 1 else None
 
 
+def _guarded(value: object) -> tuple[Hint, list[str]]:
+    """As `_understood`; objects of the users' own may raise whatever is asked of them."""
+    try:
+        return _understood(value)
+    except Exception as error:
+        return Hint(), [f"it cannot be read: {type(error).__name__}"]
+
+
 def _understood(value: object) -> tuple[Hint, list[str]]:
     """The hint, and why parts of it were left out."""
     known = ", ".join(READERS)
@@ -132,6 +142,8 @@ def _understood(value: object) -> tuple[Hint, list[str]]:
 
 
 def _seconds(value: object) -> float:
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
     return _quantity(value, _parse_seconds, 'seconds >= 0, or text such as "20s"')
 
 
@@ -162,11 +174,10 @@ def _quantity(value: object, parse: Callable[[str], Any], expected: str) -> floa
 
 def _amount(value: object, expected: str) -> float:
     # True is a number to Python, and never meant as one.
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    number = math.nan if isinstance(value, bool) else as_float(value)
+    if not 0 <= number < math.inf:
         raise InvalidInput(f"expected {expected}")
-    if not (math.isfinite(value) and value >= 0):
-        raise InvalidInput(f"expected {expected}")
-    return float(value)
+    return number
 
 
 def _name(value: object) -> str:

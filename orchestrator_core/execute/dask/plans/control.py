@@ -19,6 +19,7 @@ from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs.followed import Followed
 from orchestrator_core.execute.dask.plans.look import UNFINISHED, look
 from orchestrator_core.execute.dask.plans.steered import Steered
+from orchestrator_core.execute.dask.plans.unsteered import Unsteered
 from orchestrator_core.execute.dask.plans.watchdog import Watchdog
 from orchestrator_core.execute.dask.steer.prefetch import Prefetcher
 from orchestrator_core.execute.dask.steer.slots import slots_of
@@ -60,6 +61,7 @@ class Control:
         self._steered: dict[Followed, Steered] = {}
         self._awaited: set[Followed] = set()
         self._of_key: dict[Key, Steered] = {}
+        self._unsteered: dict[Followed, Unsteered] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
         self._timer: asyncio.TimerHandle | None = None
         self._prefetcher = Prefetcher(scheduler, roster, steering.follower, fault)
@@ -76,6 +78,11 @@ class Control:
     def steered(self) -> Mapping[Followed, Steered]:
         return self._steered
 
+    def seconds(self, key: Key) -> float:
+        """How long the task should take by its plan; 0 where that is not known."""
+        steered = self._of_key.get(key)
+        return 0.0 if steered is None else steered.seconds(key)
+
     # --- runs --------------------------------------------------------------------------------
 
     def begin(
@@ -90,6 +97,11 @@ class Control:
         self._steered[run] = steered
         self._of_key.update(dict.fromkeys(run.snapshot.keys, steered))
         self._wake()
+
+    def look_on(self, run: Followed, make: Callable[[], Course | None]) -> None:
+        """Nobody follows a plan of this run; by the course that it would take, which is made when
+        somebody asks for it, it can be told what is left of it."""
+        self._unsteered[run] = Unsteered(run, make, self._thread)
 
     def hand_over(self, run: Followed, make: Callable[[], LivePlan]) -> None:
         """The run follows the plan that `make` reads, which takes a while; until then, its slots.
@@ -119,6 +131,7 @@ class Control:
     def end(self, run: Followed) -> None:
         """The run is over."""
         self._awaited.discard(run)
+        self._unsteered.pop(run, None)
         steered = self._steered.pop(run, None)
         if steered is not None:
             for key in run.snapshot.keys:
@@ -129,6 +142,7 @@ class Control:
         """Watch nothing any more."""
         self._steered.clear()
         self._awaited.clear()
+        self._unsteered.clear()
         self._of_key.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -149,16 +163,24 @@ class Control:
 
     def remaining(self) -> list[Remaining]:
         """What is left of each run, for those who think about other clusters."""
+        found = [self._remaining(steered, True) for steered in self._steered.values()]
+        for unsteered in self._unsteered.values():
+            steered = unsteered.steered()
+            found += [] if steered is None else [self._remaining(steered, False)]
+        return [each for each in found if each is not None]
+
+    def _remaining(self, steered: Steered, followed: bool) -> Remaining | None:
         from orchestrator_core.execute.scaling.scaling import Remaining
 
-        found = []
-        for steered in self._steered.values():
-            sight = self._look(steered)
-            if sight is not None:
-                instance, events = steered.course.standing(sight)
-                schedule = steered.course.schedule
-                found.append(Remaining(instance, schedule, sight.now, events))
-        return found
+        sight = self._look(steered)
+        if sight is None:
+            return None
+        try:
+            instance, events = steered.course.standing(sight)
+        except OrchestratorError as error:
+            log.debug("it cannot be told what is left of a run: %s", error)
+            return None
+        return Remaining(instance, steered.course.schedule, sight.now, events, followed)
 
     # --- looking -----------------------------------------------------------------------------
 
@@ -179,8 +201,7 @@ class Control:
 
     def _longest(self, worker: WorkerState) -> float:
         """Seconds that the longest of the tasks sent to a worker should take."""
-        sent = [(self._of_key.get(task.key), task.key) for task in worker.processing]
-        return max((steered.seconds(key) for steered, key in sent if steered), default=0.0)
+        return max((self.seconds(task.key) for task in worker.processing), default=0.0)
 
     def _check(self, steered: Steered) -> None:
         sight = self._look(steered)
@@ -199,7 +220,7 @@ class Control:
         if cluster is None:
             return None
         now = time() - steered.run.started_at
-        return look(self._scheduler, self._roster, steered, cluster, now)
+        return look(self._scheduler, self._roster, steered, cluster, now, self.seconds)
 
     def _tell(self, whom: Callable[..., None], *what: object) -> None:
         try:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
 
+from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 
-REMEMBERED = 1000
-"""Graphs that are remembered; of more, the first goes."""
+REMEMBERED, ADVICE = 1000, 16
+"""Graphs that are remembered, and whole advice on them; of more, the first goes."""
 
 
 class Declined:
@@ -19,20 +22,32 @@ class Declined:
 
     def __init__(self) -> None:
         self._reasons: OrderedDict[Hashable, str] = OrderedDict()
+        self._advice: OrderedDict[Hashable, Advice] = OrderedDict()
 
     def get(self, run: GraphRun) -> str | None:
         """Why a graph like this run's was declined; None if none was."""
         return self._reasons.get(_likeness(run)) if self._reasons else None
 
-    def add(self, run: GraphRun, reason: str) -> None:
-        """It was declined now."""
-        self._reasons[_likeness(run)] = reason
-        if len(self._reasons) > REMEMBERED:
-            self._reasons.popitem(last=False)
+    def advice(self, run: GraphRun) -> Advice | None:
+        """The advice that was declined on a graph like this run's, if it is known yet."""
+        return self._advice.get(_likeness(run))
+
+    def add(self, run: GraphRun, reason: str, advice: Advice) -> None:
+        """It was declined now, with this advice."""
+        likeness = _likeness(run)
+        _put(self._reasons, likeness, reason, REMEMBERED)
+        _put(self._advice, likeness, replace(advice, refine=None), ADVICE)
 
     def forget(self, run: GraphRun) -> None:
         """It is to be asked about again."""
         self._reasons.pop(_likeness(run), None)
+
+
+def _put(books: OrderedDict[Hashable, Any], likeness: Hashable, what: Any, most: int) -> None:
+    books[likeness] = what
+    books.move_to_end(likeness)
+    if len(books) > most:
+        books.popitem(last=False)
 
 
 def _likeness(run: GraphRun) -> Hashable:

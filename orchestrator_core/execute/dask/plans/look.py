@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from distributed.core import Status
 
 from orchestrator_core.execute.dask.plans.steered import Steered
+from orchestrator_core.execute.dask.steer.jam import Seconds, jammed
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.live import Execution, Sight
 from orchestrator_core.graph.cluster import Cluster
@@ -18,9 +19,17 @@ UNFINISHED = frozenset({"waiting", "processing", "no-worker", "queued"})
 
 
 def look(
-    scheduler: Scheduler, roster: Roster, steered: Steered, cluster: Cluster, now: float
+    scheduler: Scheduler,
+    roster: Roster,
+    steered: Steered,
+    cluster: Cluster,
+    now: float,
+    seconds: Seconds,
 ) -> Sight:
-    """What is seen of the run `now` seconds after its start; three microseconds for each task."""
+    """What is seen of the run `now` seconds after its start; three microseconds for each task.
+
+    A worker whose threads others hold for longer than they should, by `seconds`, counts as paused.
+    """
     run, done = steered.run, {}
     names, place = run.snapshot.names, run.snapshot.place
     for key, status, (worker_name, _), start, end, *_ in run.ended:
@@ -50,11 +59,7 @@ def look(
     return Sight(
         now=now,
         cluster=cluster,
-        paused=frozenset(
-            roster.name(address)
-            for address, worker in scheduler.workers.items()
-            if worker.status is not Status.running
-        ),
+        paused=_paused(scheduler, roster, steered, seconds),
         finished={name: each for name, each in done.items() if name not in gone},
         sent=sent,
         executing=_executing(scheduler, steered, now),
@@ -62,6 +67,15 @@ def look(
         gone=gone,
         others=_others(scheduler, roster, steered),
     )
+
+
+def _paused(
+    scheduler: Scheduler, roster: Roster, steered: Steered, seconds: Seconds
+) -> frozenset[str]:
+    """Workers that begin nothing, and nobody knows for how long."""
+    paused = [w for w in scheduler.workers.values() if w.status is not Status.running]
+    paused += jammed(scheduler, seconds, ours=steered.run.open)
+    return frozenset(roster.name(worker.address) for worker in paused)
 
 
 def _others(scheduler: Scheduler, roster: Roster, steered: Steered) -> dict[str, int]:

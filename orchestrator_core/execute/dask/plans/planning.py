@@ -20,6 +20,7 @@ from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.declined import Declined
+from orchestrator_core.execute.dask.plans.unfollowed import course_of
 from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot
@@ -63,6 +64,7 @@ class Planning:
         elif (reason := self._declined.get(run)) is not None:
             run.decline(reason)
             run.afterwards = partial(advise, run)
+            self._look_on(run, self._declined.advice(run))
         else:
             self._ask(run)
 
@@ -133,7 +135,8 @@ class Planning:
         if refusal is not None:
             run.decline(refusal, advice)
             if advice.plan is not None:
-                self._declined.add(run, refusal)
+                self._declined.add(run, refusal, advice)
+            self._look_on(run, advice)
         else:
             self._follow(run, advice, slots)
         refine = advice.refine
@@ -172,6 +175,11 @@ class Planning:
             run.notes.append("the plan is not mended: it was priced for another graph")
             return None
         return plan.course([run.label(key)[0] for key in run.wanted])
+
+    def _look_on(self, run: GraphRun, advice: Advice | None) -> None:
+        """Dask runs it; what is left of it can be told all the same."""
+        if advice is not None and advice.instance is not None:
+            self._control.look_on(run, partial(course_of, run, advice))
 
 
 def advise(run: GraphRun, advisor: Advisor) -> Advice:

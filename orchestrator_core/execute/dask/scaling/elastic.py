@@ -4,7 +4,9 @@ Dask's `Adaptive` asks the scheduler for `adaptive_target` and `workers_to_close
 busy workers are, not what is to come: a long chain counts as much as a wide graph, and an idle
 worker may be the one that the next task is planned on. While planned runs are under way, both are
 answered from `execute.scaling`; thought about in a thread, at most once a second, and only if
-somebody asks. Without a fresh answer, or if anything goes wrong, the original answers.
+somebody asks. Of a run whose plan is not followed, as on workers that are all alike, the plan says
+how many workers it is worth, and Dask who goes. Without a fresh answer, or if anything goes wrong,
+the original answers.
 """
 
 from __future__ import annotations
@@ -47,11 +49,13 @@ PLAIN = frozenset({"target", "n", "key", "attribute"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What was recommended, `at` a moment of the monotonic clock, for runs of these `tasks`."""
+    """What was recommended, `at` a moment of the monotonic clock, for runs of these `tasks`; is the
+    plan of each of them `followed`?"""
 
     advice: Recommendation
     tasks: frozenset[str]
     at: float
+    followed: bool = True
 
 
 class Elastic:
@@ -112,6 +116,11 @@ class Elastic:
         if answer is None:
             return usual
         wanted = answer.advice.workers
+        if not answer.followed:
+            # Where Dask decides, nobody gathers tasks on those who are to stay.
+            wanted = max(
+                wanted, sum(bool(ws.processing) for ws in self._scheduler.workers.values())
+            )
         return max(usual, wanted) if self._is_crowded() or self._has_others(answer) else wanted
 
     def _to_close(
@@ -132,7 +141,7 @@ class Elastic:
         if target is None and number is None:
             return None
         answer = self._fresh(self._runs())
-        if answer is None or self._has_others(answer):
+        if answer is None or not answer.followed or self._has_others(answer):
             return None
         if number is None:
             number = len(self._scheduler.workers) - (target or 0)
@@ -208,4 +217,5 @@ class Elastic:
             self._fault("elastic", advice)
             return
         tasks = frozenset(name for run in question.runs for name in run.instance.graph.names)
-        self._answer = Answer(advice, tasks, monotonic())
+        followed = all(run.followed for run in question.runs)
+        self._answer = Answer(advice, tasks, monotonic(), followed)

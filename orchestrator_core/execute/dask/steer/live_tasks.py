@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
@@ -17,7 +17,7 @@ from orchestrator_core.execute.directives import Key, Move, Slot
 from orchestrator_core.graph.amounts import NOTHING
 
 if TYPE_CHECKING:
-    from distributed.scheduler import Scheduler, TaskState
+    from distributed.scheduler import Scheduler, TaskState, WorkerState
 
 NOT_STARTED = frozenset({"released", "waiting", "no-worker", "queued"})
 """States of tasks that no worker has been told of."""
@@ -62,7 +62,8 @@ class LiveTasks:
 
     def put_aside(self, keys: Iterable[Key]) -> list[Key]:
         """Those of the keys that are ready and that Dask has sent nowhere."""
-        return [key for key in keys if self.state(key) in PUT_ASIDE]
+        found = ((key, self._task(key)) for key in keys)
+        return [key for key, task in found if task is not None and task.state in PUT_ASIDE]
 
     # --- orders ------------------------------------------------------------------------------
 
@@ -98,6 +99,18 @@ class LiveTasks:
             return False
         self.carrier.place(task, move.slot.worker)
         return request_move(self._scheduler, task, there)
+
+    def spread(self, keys: Iterable[Key], free: Sequence[WorkerState]) -> int:
+        """Ask for the tasks, which nobody plans any more, to be moved to these workers by turns;
+        how many were asked for. Not where the user will not have them."""
+        asked = 0
+        for key in keys:
+            task = self._task(key)
+            valid = None if task is None else self._scheduler.valid_workers(task)
+            there = [worker for worker in free if valid is None or worker in valid]
+            if task is not None and there:
+                asked += request_move(self._scheduler, task, there[asked % len(there)])
+        return asked
 
     def release(self, keys: Iterable[Key]) -> None:
         """The tasks may run anywhere."""

@@ -6,7 +6,6 @@ lost is not given again. A plan must not keep a cluster idle for longer than a h
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
@@ -17,16 +16,13 @@ from orchestrator_core.execute.directives import Key
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState
 
-PERIOD = 0.5
-"""Seconds between two looks."""
-
 LONGEST = 2.0
 """Seconds for which a task may stand ready if nothing runs then: as long as the longest hold of
 `execute.measures` lets a worker stand idle."""
 
 
 class Standstill:
-    """Looks twice a second, from `watch` on; what stands still is told to `end`."""
+    """Looks for one; what stands still is told to `end`."""
 
     def __init__(
         self,
@@ -36,23 +32,12 @@ class Standstill:
         end: Callable[[list[Key]], None],
     ) -> None:
         """`planned` keys and all that any worker may run are looked at, but none that are
-        `awaiting` their plan; `end` does not raise."""
+        `awaiting` their plan."""
         self._scheduler, self._end = scheduler, end
         self._planned, self._awaiting = planned, awaiting
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
 
-    def watch(self) -> None:
-        """Begin to look."""
-        self._timer = self._loop.call_later(PERIOD, self._look)
-
-    def cancel(self) -> None:
-        """Look no more."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _look(self) -> None:
-        self.watch()
+    def look(self) -> None:
+        """Look once."""
         keys = self._standing()
         if keys:
             self._end(keys)

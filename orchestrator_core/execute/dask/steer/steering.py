@@ -20,7 +20,9 @@ from orchestrator_core.execute.dask.steer.awaiting import Awaiting
 from orchestrator_core.execute.dask.steer.carrier import Carrier
 from orchestrator_core.execute.dask.steer.compat import choose
 from orchestrator_core.execute.dask.steer.director import Director
+from orchestrator_core.execute.dask.steer.jam import Jams
 from orchestrator_core.execute.dask.steer.live_tasks import PUT_ASIDE, LiveTasks
+from orchestrator_core.execute.dask.steer.lookout import Lookout
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
 from orchestrator_core.execute.dask.steer.standstill import Standstill
 from orchestrator_core.execute.dask.workers.roster import Roster
@@ -29,7 +31,7 @@ from orchestrator_core.execute.follower import Follower
 from orchestrator_core.execute.stage import FINISHED, PLACED
 
 if TYPE_CHECKING:
-    from distributed.scheduler import Scheduler
+    from distributed.scheduler import Scheduler, WorkerState
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -51,8 +53,10 @@ class Steering:
         epoch: Callable[[Key], Epoch | None],
         counters: Counters,
         withdrawn: Callable[[], None],
+        seconds: Callable[[Key], float],
     ) -> None:
-        """`withdrawn` is told when it has given up, unless `uninstall` was called."""
+        """`withdrawn` is told when it has given up, unless `uninstall` was called; `seconds` says
+        how long a task should take by its plan, 0 where that is not known."""
         self.mode, self._scheduler, self._roster = choose(wanted, scheduler), scheduler, roster
         self._counters, self._withdrawn = counters, withdrawn
         self.follower = Follower()
@@ -63,6 +67,11 @@ class Steering:
         self._alarm = Alarm(self._let_go)
         self._standstill = Standstill(
             scheduler, self._slots, self.awaiting.keys, self._go_on_at_last
+        )
+        self._jams = Jams(scheduler, self._stages, seconds, self._leave_behind)
+        self._lookout = Lookout(
+            lambda: self._guarded("standstill", self._standstill.look),
+            lambda: self._guarded("jams", self._jams.look),
         )
         self._loop = asyncio.get_running_loop()
         self._due: list[Directive] = []
@@ -84,7 +93,7 @@ class Steering:
         self.tasks.carrier = carrier = self._make_carrier()
         if carrier is not None:
             carrier.install()
-            self._standstill.watch()
+            self._lookout.watch()
 
     def _make_carrier(self) -> Carrier | None:
         scheduler, roster = self._scheduler, self._roster
@@ -213,6 +222,12 @@ class Steering:
         if lost:
             self.fault("standstill", TimeoutError(f"{len(lost)} ready tasks were sent nowhere"))
 
+    def _leave_behind(self, keys: list[Key], free: list[WorkerState]) -> None:
+        """These wait on workers that get no further; whoever is free takes them."""
+        log.info("%d tasks wait on workers that get no further; they go elsewhere", len(keys))
+        self.give_back(keys, "their workers get no further")
+        self._counters.moved += self.tasks.spread(keys, free)
+
     # --- carrying out, withdrawing -----------------------------------------------------------
 
     def _later(self, directives: Iterable[Directive]) -> None:
@@ -253,7 +268,7 @@ class Steering:
 
     def _undo(self, disable: Disable) -> None:
         """Does not raise: whatever of it fails, the rest of the plugin is to go, too."""
-        self._attempt(self._standstill.cancel)
+        self._attempt(self._lookout.cancel)
         self._attempt(self._alarm.cancel)
         carrier = self.tasks.carrier
         if carrier is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from distributed.metrics import time
+from distributed.metrics import monotonic, time
 
 from orchestrator_core.execute.dask.watch.run_view import RunView, views
 from orchestrator_core.execute.dask.watch.status import Status
@@ -83,8 +83,11 @@ def _row(status: Status, view: RunView | None, key: Key) -> PlannedRow | None:
 
 
 def _held_until(status: Status, view: RunView | None, key: Key) -> float | None:
+    """Seconds from the start of its run; holds end by another clock than runs begin by."""
     deadline = status.session.steering.follower.held.get(key)
-    return None if deadline is None or view is None else deadline - view.started_at
+    if deadline is None or view is None:
+        return None
+    return time() - view.started_at + deadline - monotonic()
 
 
 def _chain(status: Status, view: RunView | None, state: TaskState) -> Iterator[dict[str, Any]]:

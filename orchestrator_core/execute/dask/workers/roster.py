@@ -7,7 +7,7 @@ one goes by its address. Names outlive addresses: a restarted worker is found ag
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 BANDWIDTH_STEPS = 4
 """Steps per doubling to which Dask's own mean bandwidth is rounded."""
+
+RUNNING = frozenset({Status.running})
+BEGINNING = frozenset({Status.running, Status.init})
+"""Of workers that take tasks now, and of those with who will say in a moment that they do."""
 
 RENEWAL = 1.0
 """Seconds for which a cluster may stay what it was if only figures of its links have changed."""
@@ -150,8 +154,12 @@ class Roster:
             self._known_until = now + RENEWAL
         return self._known
 
-    def _found(self) -> Cluster | None:
-        workers = tuple(self._workers())
+    def joined(self) -> Cluster | None:
+        """As `cluster`, with workers that have joined and will run in a moment."""
+        return self._found(BEGINNING)
+
+    def _found(self, states: Container[Status] = RUNNING) -> Cluster | None:
+        workers = tuple(self._workers(states))
         if not workers:
             return None
         ends = [self._end(self._addresses[worker.name]) for worker in workers]
@@ -159,12 +167,12 @@ class Roster:
         latency, seconds_per_byte = self.links.matrices(ends, bandwidth)
         return Cluster.from_matrices(workers, latency=latency, seconds_per_byte=seconds_per_byte)
 
-    def _workers(self) -> Iterator[Worker]:
+    def _workers(self, states: Container[Status]) -> Iterator[Worker]:
         if self._speeds is None:
             self._speeds = hinted_speeds(self._said)
         for name, address in sorted(self._addresses.items()):
-            state = self.running(name)
-            if state is not None:
+            state = self._scheduler.workers.get(address)
+            if state is not None and state.status in states:
                 yield Worker(
                     name=name,
                     kind=self.kind(address),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
+from datetime import timedelta
 from typing import Any
 
 import dask
+import numpy as np
 import pytest
 from dask.delayed import delayed
 from distributed import Client, Scheduler, Worker
@@ -29,11 +31,33 @@ def test_numbers_and_dasks_own_texts_are_understood() -> None:
     }
 
 
+def test_numbers_and_times_of_libraries_are_numbers_and_times() -> None:
+    stated = {"seconds": timedelta(minutes=2), "memory": np.int64(7), "weight": np.float32(0.5)}
+    assert read_hints({"a": stated}) == {"a": Hint(seconds=120.0, memory=7.0, weight=0.5)}
+
+
+class Silent:
+    """An object of somebody's own that will not be looked at."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_object_that_raises_costs_its_own_hints_alone(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "orchestrator.dask"):
+        hints = read_hints({"a": {"seconds": Silent()}, "b": {"seconds": 1}})
+    assert hints == {"a": Hint(), "b": Hint(seconds=1.0)}
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert "it cannot be read: RuntimeError" in line
+
+
 WRONG = [
     ({"second": 1}, "there is no hint 'second'; there are seconds, memory"),
     ({"seconds": -1}, "seconds = -1: expected seconds >= 0"),
     ({"seconds": math.nan}, "expected seconds >= 0"),
     ({"seconds": True}, "expected seconds >= 0"),
+    ({"seconds": 10**400}, "expected seconds >= 0"),
+    ({"memory": np.array([1, 2])}, "expected bytes >= 0"),
     ({"memory": "4 oxen"}, "memory = '4 oxen'"),
     ({"workers": []}, "expected kinds or names of workers"),
     ({"workers": [3]}, "workers = [3]"),

@@ -53,6 +53,31 @@ async def test_observing_records_everything_and_steers_nothing(
     assert RunRecord.from_json(run.to_json()) == run
 
 
+@pytest.mark.parametrize("mode", ["director", "restrict", "observe"])
+@cluster_test(nthreads=[])
+async def test_a_graph_that_came_before_any_worker_is_no_other(
+    c: Client, s: Scheduler, mode: str
+) -> None:
+    """As on an adaptive cluster, which has none as long as there is nothing to do."""
+    advisor = FixedAdvisor()
+    plugin = OrchestratorPlugin(mode=mode, advisor=advisor, min_tasks=1)
+    session = await start(s, plugin)
+    graph, keys = layers(width=5, depth=3)
+    futures = c.get(graph, keys, sync=False)
+    gone = c.get(*layers(tag="gone"), sync=False)
+    await until(lambda: len(s.tasks) == 15 + 18)
+    await c.cancel(gone)
+    await until(lambda: not any(str(key).startswith("gone") for key in s.tasks))
+    assert not session.runs
+    async with Worker(s.address, nthreads=1, name="first"):
+        assert await c.gather(futures) == [result()] * 5
+        s.validate_state()
+        await stop(s, plugin)
+    (run,) = advisor.runs
+    assert (run.flow, run.cluster.names, len(run.tasks)) == ("t", ("first",), 15)
+    assert len(advisor.asked) == (mode != "observe")
+
+
 @cluster_test()
 async def test_the_flow_is_named_after_the_most_frequent_kinds(
     c: Client, s: Scheduler, a: Worker, b: Worker

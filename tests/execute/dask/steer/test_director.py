@@ -10,7 +10,7 @@ from distributed.metrics import time
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
-from orchestrator_core.execute.dask.steer import standstill
+from orchestrator_core.execute.dask.steer import lookout, standstill
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.follower import Follower
 from orchestrator_core.graph.cluster import Cluster
@@ -114,7 +114,7 @@ async def test_a_hold_ends_when_nothing_runs(c: Client, s: Scheduler, a: Worker,
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(standstill, "LONGEST", 0.05)
-        patch.setattr(standstill, "PERIOD", 0.05)
+        patch.setattr(lookout, "PERIOD", 0.05)
         plugin = OrchestratorPlugin(mode="director", advisor=Circular(on_first), min_tasks=1)
         session = await start(s, plugin)
         graph = {"first": (add,), "second": (add, "first"), "last": (add, "second")}

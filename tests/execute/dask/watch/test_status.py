@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,11 +13,13 @@ from distributed import Client, Event, Scheduler, Worker
 from distributed.core import Status as WorkerStatus
 
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin, client
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.watch import status
 from orchestrator_core.execute.dask.watch.status import Status
 from orchestrator_core.execute.dask.watch.why import why
+from orchestrator_core.execute.directives import Hold
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Assignment, Schedule
@@ -242,6 +245,29 @@ async def test_why_tells_the_plan_and_the_chain(
     assert why(told, "ne")["key"] == "next", "the beginning of a key will do"
     assert why(told, "free") == {"unknown": ["free-0", "free-1", "free-2"]}
     assert why(told, "nothing") == {"unknown": []}
+    await finish(c, s, plugin, futures)
+
+
+@cluster_test()
+async def test_why_says_until_when_a_task_is_held(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """In seconds from the start of the run, as all times are that it tells."""
+
+    class Holding(FixedAdvisor):
+        def promised(self, schedule: Schedule) -> Advice:
+            holds = {"free-0": Hold(done=frozenset({"gate"}), patience=60.0)}
+            return replace(super().promised(schedule), holds=holds)
+
+    plugin = OrchestratorPlugin(mode="director", advisor=Holding(gate_alone))
+    session = await start(s, plugin)
+    graph = chain()
+    futures = c.get(graph, list(graph), sync=False)
+    await until(lambda: "free-0" in session.steering.follower.held)
+    answer = why(Status(session), "free-0")
+    assert (answer["state"], answer["stage"]) == ("no-worker", "held")
+    assert 59.0 < answer["held_until"] <= 60.0 + answer["now"]
+    assert why(Status(session), "gate")["held_until"] is None
     await finish(c, s, plugin, futures)
 
 
