@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tests.chaos.play import PLAIN, Outcome, Story, play
+from tests.chaos.play import PLAIN, UNTESTED, Outcome, Story, play
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,9 @@ class Ledger:
 
         base = self._base(baseline or name, play_plain)
         outcome = play(story, mode, **options)
+        if outcome.wrong == [UNTESTED]:
+            # A busy machine had no plan in time, so that Dask placed the tasks.
+            outcome = play(story, mode, **options)
         if outcome.result != base.result and not outcome.wrong:
             outcome.wrong.append(f"result {outcome.result!r:.300} != {base.result!r:.300}")
         if outcome.wall > 1.25 * base.wall + allowance:

@@ -18,6 +18,7 @@ from tests.chaos.rig import Rig, rig_of
 from tests.chaos.workload import make_jobs, results_of, sinks
 
 PLAIN = "plain"
+UNTESTED = "nothing was planned, so nothing was tested"
 MODES = ("observe", "restrict", "director", "holds")
 STEERING = MODES[1:]
 DIRECTED = {"holds": "director"}
@@ -73,7 +74,7 @@ def play(
     outcome = asyncio.run(_play(story, mode, make, limit, settings))
     steering = make is make_plugin and mode in STEERING
     if plans and steering and not outcome.plans:
-        outcome.wrong.append("nothing was planned, so nothing was tested")
+        outcome.wrong.append(UNTESTED)
     return outcome
 
 
