@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from typing import Any
 
-from orchestrator_core.conductor.algebra.choices import known_branch
+from orchestrator_core.conductor.algebra.branches import known_branch
 from orchestrator_core.conductor.algebra.equal import Seen
 from orchestrator_core.conductor.algebra.known import folded
 from orchestrator_core.conductor.algebra.simpler import simpler
