@@ -160,7 +160,8 @@ def opaque(function: Callable[P, T]) -> Callable[P, T]:
     """
 
     def alone(constant: Any, *arrays: Any) -> T:
-        args, kwargs = arguments_of(*constant, arrays)
+        tree, is_array, others = constant
+        args, kwargs = arguments_of(tree, is_array, others, arrays)
         return function(*args, **kwargs)
 
     alone.__name__ = OPAQUE + getattr(function, "__name__", "function")

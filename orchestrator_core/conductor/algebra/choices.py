@@ -88,7 +88,7 @@ def _outside(node: Node, choices: Mapping[Node, Numbers]) -> list[Node]:
 
     def arrays() -> list[Any]:
         made = [jnp.full(like.shape, number, like.dtype) for number, like in wanted]
-        return list(lax.optimization_barrier(made))
+        return list(lax.optimization_barrier(made))  # type: ignore[no-untyped-call]
 
     before = written(arrays, [], node.source)
     inside = [Value(each.aval) for each in before.outputs]
