@@ -151,7 +151,13 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
 
 
 def _of_factory(factory: Callable[..., Any], target: str) -> JaxFunction:
-    made = factory()
+    try:
+        made = factory()
+    except Exception as error:  # whatever its author let it raise
+        raise InvalidInput(
+            f"{target}, called without arguments for a function and what to call it with, raised "
+            f"{type(error).__name__}: {error}; if it takes arguments, say --arg SPEC for each"
+        ) from error
     if isinstance(made, tuple) and len(made) == 2 and callable(made[0]):
         return JaxFunction(made[0], tuple(made[1]), {})
     return JaxFunction(factory, (), {})

@@ -10,9 +10,11 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 import jax
 
 from orchestrator_core.conductor.conducted import Conducted, is_off
+from orchestrator_core.conductor.given import Given, arguments_of
 from orchestrator_core.conductor.goal import Goal, goal_of
 from orchestrator_core.conductor.ir.read import OPAQUE
 from orchestrator_core.conductor.planning.text import decisions
+from orchestrator_core.errors import InvalidGoal
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -115,6 +117,8 @@ def conduct(
         InvalidGoal: naming what is possible, if something is not. InvalidFormat: if `plan` is none.
         TypeError: if `fn` cannot be called.
     """
+    if goal is not None and not isinstance(goal, Goal):
+        raise InvalidGoal(f"goal={goal!r}: expected a Goal, such as Goal(objective='memory')")
     wanted = goal or goal_of(
         memory=memory,
         precision=precision,
@@ -149,16 +153,24 @@ def off() -> Iterator[None]:
 
 
 def opaque(function: Callable[P, T]) -> Callable[P, T]:
-    """A function that the conductor neither looks into nor changes, wherever it is called."""
+    """A function that the conductor neither looks into nor changes, wherever it is called.
 
-    def alone(*args: P.args, **kwargs: P.kwargs) -> T:
+    As with ``jax.jit`` numbers are traced; arguments that are neither arrays nor numbers, such as
+    text, are constants.
+    """
+
+    def alone(constant: Any, *arrays: Any) -> T:
+        tree, is_array, others = constant
+        args, kwargs = arguments_of(tree, is_array, others, arrays)
         return function(*args, **kwargs)
 
     alone.__name__ = OPAQUE + getattr(function, "__name__", "function")
-    jitted = jax.jit(alone)
+    jitted = jax.jit(alone, static_argnums=0)
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        return cast(T, jitted(*args, **kwargs))
+        given = Given(args, kwargs)
+        constant = given.tree, tuple(given.is_array), tuple(given.others)
+        return cast(T, jitted(constant, *given.arrays))
 
     return run

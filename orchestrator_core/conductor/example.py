@@ -21,6 +21,9 @@ TYPES: Mapping[str, str] = {
     **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
 
+NAMES: Mapping[str, str] = {**TYPES, **{name.rstrip("_"): name for name in TYPES.values()}}
+"""Short and long ones."""
+
 SPEC = re.compile(r"(?P<type>[a-z0-9]+)\[(?P<shape>[0-9, ]*)\]")
 WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 
@@ -35,8 +38,8 @@ def argument(text: str) -> Any:
     """
     text = text.strip()
     found = SPEC.fullmatch(text)
-    if found and found["type"] in TYPES:
-        dtype = jnp.dtype(getattr(jnp, TYPES[found["type"]]))
+    if found and found["type"] in NAMES:
+        dtype = jnp.dtype(getattr(jnp, NAMES[found["type"]]))
         shape = tuple(int(size) for size in found["shape"].split(",") if size.strip())
         stands_for: Any = jax.ShapeDtypeStruct
         return stands_for(shape, dtype)
@@ -56,17 +59,19 @@ def argument(text: str) -> Any:
 
 
 def value_and_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Of the sum of all results that are smooth, by all arguments that are; for explanations."""
+    """Of the sum of all results that are smooth, by all arguments that are, with a name or without;
+    for explanations."""
 
     def both(*args: Any, **kwargs: Any) -> Any:
-        leaves, tree = jax.tree.flatten(args)
+        leaves, tree = jax.tree.flatten((args, kwargs))
         smooth = [jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in leaves]
 
         def total(*moved: Any) -> Any:
             those = iter(moved)
             pairs = zip(leaves, smooth, strict=True)
             now = [next(those) if is_smooth else leaf for leaf, is_smooth in pairs]
-            made = jax.tree.leaves(function(*jax.tree.unflatten(tree, now), **kwargs))
+            args, kwargs = jax.tree.unflatten(tree, now)
+            made = jax.tree.leaves(function(*args, **kwargs))
             return sum(jnp.sum(x) for x in made if jnp.issubdtype(x.dtype, jnp.inexact))
 
         moved = [leaf for leaf, is_smooth in zip(leaves, smooth, strict=True) if is_smooth]

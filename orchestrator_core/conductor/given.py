@@ -54,10 +54,16 @@ class Given:
 
     def arguments(self, arrays: Iterable[Any]) -> Any:
         """Positional and named ones, with other arrays in the places of these."""
-        those: Iterator[Any] = iter(arrays)
-        others = iter(self.others)
-        leaves = [next(those) if is_array else next(others) for is_array in self.is_array]
-        return jax.tree.unflatten(self.tree, leaves)
+        return arguments_of(self.tree, self.is_array, self.others, arrays)
+
+
+def arguments_of(
+    tree: Any, is_array: Iterable[bool], others: Iterable[Any], arrays: Iterable[Any]
+) -> Any:
+    """Positional and named arguments, from the leaves of a tree."""
+    those: Iterator[Any] = iter(arrays)
+    rest = iter(others)
+    return jax.tree.unflatten(tree, [next(those) if each else next(rest) for each in is_array])
 
 
 def _exactly(value: Any) -> Any:

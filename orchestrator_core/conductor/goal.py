@@ -103,15 +103,26 @@ def goal_of(
         objective,
         None if memory is None else _bytes(memory),
         precision,
-        None if allow is None else _names(allow),
-        _names(deny),
-        float(budget_s),
+        None if allow is None else _names("allow", allow),
+        _names("deny", deny),
+        _seconds(budget_s),
         check=check,
     )
 
 
-def _names(given: str | Iterable[str]) -> frozenset[str]:
+def _names(what: str, given: str | Iterable[str]) -> frozenset[str]:
+    if not isinstance(given, Iterable):
+        raise InvalidGoal(
+            f"{what}={given!r}: expected a name, or several; possible: {', '.join(REWRITES)}"
+        )
     return frozenset((given,) if isinstance(given, str) else given)
+
+
+def _seconds(given: float) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise InvalidGoal(f"budget_s={given!r}: expected seconds >= 0") from None
 
 
 UNITS = {

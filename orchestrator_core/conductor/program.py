@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from orchestrator_core.conductor.guard.guard import guarded
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.placing import is_placed
 from orchestrator_core.conductor.planning.planned import Planned
 from orchestrator_core.conductor.planning.planner import Planner
 from orchestrator_core.conductor.site import Site
@@ -45,6 +47,11 @@ class Program:
     @property
     def out_avals(self) -> list[Any]:
         return list(self.jaxpr.out_avals)
+
+    @functools.cached_property
+    def is_placed(self) -> bool:
+        """Does it say on which of several devices its arrays are?"""
+        return is_placed(self.jaxpr)
 
     @property
     def smooth(self) -> list[bool]:

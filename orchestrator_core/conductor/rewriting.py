@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from time import monotonic
 
 from orchestrator_core.conductor.goal import Goal
-from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.graph import Graph, complete
 from orchestrator_core.conductor.rewrite import Rewrite
 from orchestrator_core.conductor.site import AS_IT_IS, Site
 
@@ -53,7 +53,9 @@ def _tried(name: str, place: str, graph: Graph, goal: Goal) -> tuple[Graph, list
     module, function = place.split(":")
     rewrite: Rewrite = getattr(importlib.import_module(module), function)
     try:
-        return rewrite(graph, goal)
+        after, sites = rewrite(graph, goal)
+        complete(after)
+        return after, sites
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         return graph, [Site(name, "", "the whole function", AS_IT_IS, reason)]

@@ -18,6 +18,8 @@ from orchestrator_core.conductor.planning.planner import Planner
 from orchestrator_core.conductor.program import Program
 from orchestrator_core.conductor.returned import Returned
 
+PLACED = "it says on which of several devices arrays are, and what is predicted is for one device"
+
 tracing_for: contextvars.ContextVar[Goal | None] = contextvars.ContextVar(
     "conductor_traces_for", default=None
 )
@@ -128,7 +130,9 @@ def trace(function: Callable[..., Any], given: Given, goal: Goal, planner: Plann
         return Traced(None, "it returns no arrays")
     jaxpr, captured = _jax.with_tracers_as_inputs(jaxpr)
     jaxpr, donated = opened(jaxpr)
-    return Traced(Program(jaxpr, goal, planner), "", found[-1], tuple(captured), donated)
+    program = Program(jaxpr, goal, planner)
+    reason = PLACED if program.is_placed else ""
+    return Traced(program, reason, found[-1], tuple(captured), donated)
 
 
 def _run(program: Program, *arrays: Any) -> list[Any]:

@@ -32,6 +32,9 @@ def attention(q, k, v):
 def make():
     return double, (jnp.ones(3),)
 
+def needs_an_array(x=None):
+    return x.T
+
 number = 3
 """
 
@@ -88,6 +91,12 @@ def test_a_factory_and_json(invoke: Invoke, module: str) -> None:
     assert plain["reason"] == ""
 
 
+def test_gradients_of_arguments_with_names(invoke: Invoke, module: str) -> None:
+    specs = [f"--arg={name}=f32[8,8]" for name in ("q", "k", "v")]
+    done = invoke("explain", f"{module}:attention", *specs, "--grad", "--json")
+    assert json.loads(done.out)["reason"] == ""
+
+
 @pytest.mark.parametrize(
     ("specs", "told"),
     [
@@ -129,6 +138,10 @@ def test_how_many_arguments_in_words(function: Any, said: str) -> None:
         (["{}:double", "--arg", "f31[2]"], "expected a type and shape"),
         (["{}:double", "--arg", "f32[2]", "--deny", "tilling"], "possible: algebra"),
         (["no_such_module_here:f"], "there is no module"),
+        (
+            ["{}:needs_an_array"],
+            "raised AttributeError: 'NoneType' object has no attribute 'T'; if it",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_can(

@@ -143,3 +143,23 @@ def test_off_and_opaque(given) -> None:
     graph = read(jax.make_jaxpr(lambda x: hidden(x) * 2)(x))
     assert [node.name for node in graph.nodes] == ["jit", "mul"]
     close(jax.grad(lambda x: conduct(hidden)(x).sum())(x), 1 - jnp.tanh(x) ** 2)
+
+
+def test_opaque_takes_what_is_no_array(given) -> None:
+    traced = []
+
+    @opaque
+    def scaled(x, mode, *, by=2.0):
+        traced.append(mode)
+        return x * by if mode == "up" else x / by
+
+    x = given[0]
+    for mode, by in (("up", 2.0), ("up", 4.0), ("down", 4.0)):
+        close(
+            conduct(lambda x, mode=mode, by=by: scaled(x, mode, by=by))(x),
+            x * by if mode == "up" else x / by,
+        )
+    scaled(x, "up", by=3.0)
+    count = len(traced)
+    close(scaled(x, "up", by=5.0), x * 5)
+    assert len(traced) == count

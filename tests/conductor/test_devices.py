@@ -52,3 +52,44 @@ def test_arrays_are_found_on_their_devices_and_results_made_where_they_are_to_be
         "moved": [0],
         "taken_then": 2048,
     }
+
+
+PLACED = """
+import json
+import jax, jax.numpy as jnp
+from jax import lax
+from jax.sharding import NamedSharding, PartitionSpec
+from orchestrator_core.conductor import conduct
+
+mesh = jax.make_mesh((2,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
+spec = PartitionSpec("d", None)
+here = NamedSharding(mesh, spec)
+x = jnp.arange(32.0).reshape(8, 4)
+functions = {
+    "a constraint": lambda x: jnp.sin(lax.with_sharding_constraint(x * 2, here)),
+    "in a loop": lambda x: lax.scan(
+        lambda h, u: (lax.with_sharding_constraint(h, here) * 0.5 + u, None), x, x[:, None]
+    )[0],
+    "a map": jax.shard_map(jnp.sin, mesh=mesh, in_specs=spec, out_specs=spec),
+    "of a call": jax.jit(jnp.sin, out_shardings=here),
+}
+said = {}
+for name, function in functions.items():
+    ours, plain = conduct(function), jax.jit(function)
+    def loss(x, of): return of(x).sum()
+    pairs = [(ours(x), plain(x))]
+    pairs += [tuple(jax.jit(jax.grad(loss), static_argnums=1)(x, each) for each in (ours, plain))]
+    same = [bool((a == b).all()) and a.sharding.is_equivalent_to(b.sharding, 2) for a, b in pairs]
+    said[name] = [*same, len(pairs[0][0].devices()), "several devices" in ours.explain(x).reason]
+print(json.dumps(said))
+"""
+
+
+def test_a_program_that_names_several_devices_is_on_them() -> None:
+    two = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", PLACED], env=os.environ | two, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = json.loads(done.stdout)
+    assert said == {name: [True, True, 2, True] for name in said}

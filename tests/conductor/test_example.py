@@ -21,6 +21,8 @@ from orchestrator_core.errors import InvalidInput
         (" bool[2,0] ", (2, 0), "bool"),
         ("u8[1]", (1,), "uint8"),
         ("c64[3]", (3,), "complex64"),
+        ("float32[4,2]", (4, 2), "float32"),
+        ("bfloat16[]", (), "bfloat16"),
     ],
 )
 def test_shapes(text: str, shape: tuple[int, ...], dtype: str) -> None:
@@ -54,3 +56,11 @@ def test_value_and_gradient_of_what_is_smooth() -> None:
     value, (gradient,) = value_and_gradient(function)(jnp.arange(3.0), jnp.asarray(2))
     assert value == 4.0
     assert gradient.tolist() == [0.0, 0.0, 4.0]
+
+
+def test_arguments_with_names_are_moved_too() -> None:
+    def function(x: jax.Array, *, by: jax.Array) -> jax.Array:
+        return x * by
+
+    _, gradients = value_and_gradient(function)(jnp.asarray(3.0), by=jnp.asarray(2.0))
+    assert sorted(float(each) for each in gradients) == [2.0, 3.0]

@@ -47,6 +47,11 @@ def test_memory_that_is_none(given: Any) -> None:
         ({"deny": "attention"}, "algebra, recurrence, loops, tiling"),
         ({"budget_s": -1}, "seconds >= 0"),
         ({"budget_s": float("nan")}, "seconds >= 0"),
+        ({"budget_s": None}, "seconds >= 0"),
+        ({"budget_s": "soon"}, "seconds >= 0"),
+        ({"allow": 5}, "algebra, recurrence, loops, tiling"),
+        ({"deny": None}, "algebra, recurrence, loops, tiling"),
+        ({"goal": "memory"}, "expected a Goal"),
     ],
 )
 def test_what_is_not_known_is_refused_with_what_is(wrong: dict[str, Any], possible: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator_core.conductor.algebra.choices import numbers_outside
 from orchestrator_core.conductor.algebra.convolutions import folded_into
 from orchestrator_core.conductor.algebra.first_axes import summed_by_products
 from orchestrator_core.conductor.algebra.judged import NAME
@@ -50,7 +51,7 @@ def _folded(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 def _as_the_device_likes(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     sites = []
-    for improve in (turned, summed_by_products):
+    for improve in (turned, summed_by_products, numbers_outside):
         graph, more = improve(graph, goal)
         sites += more
     return graph, sites

@@ -100,6 +100,27 @@ def in_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
     return tuple(ordered)
 
 
+def complete(graph: Graph) -> None:
+    """Is all there that is read, in bodies of loops, too?
+
+    Raises:
+        ValueError: if not; such a graph could not be run.
+    """
+    known = {*graph.inputs, *graph.constants}
+    for node in graph.nodes:
+        _all_known(known, node.inputs, node.name)
+        known.update(node.outputs)
+        for body in node.bodies:
+            complete(body)
+    _all_known(known, graph.outputs, "the result")
+
+
+def _all_known(known: set[Value], atoms: Iterable[Atom], reader: str) -> None:
+    for each in atoms:
+        if isinstance(each, Value) and each not in known:
+            raise ValueError(f"nobody makes {each}, which {reader} reads")
+
+
 def _previous_effects(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
     effectful = [node for node in nodes if node.effects]
     return {node: [last] for last, node in itertools.pairwise(effectful)}

@@ -10,7 +10,7 @@ import dataclasses
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
 from orchestrator_core.conductor.kernels.refused import Refused
-from orchestrator_core.conductor.tile.accumulators import Accumulator, Picked, Stored
+from orchestrator_core.conductor.tile.accumulators import Accumulator, Picked, Scattered, Stored
 from orchestrator_core.conductor.tile.passes import Pass
 
 
@@ -21,7 +21,7 @@ def sides_of(one: Pass) -> list[Pass]:
         Refused: if something is accumulated that no kernel can.
     """
     for each in one.accumulators:
-        if isinstance(each, Picked | Stored):
+        if isinstance(each, Picked | Scattered | Stored):
             raise Refused(_WHY[type(each)])
     made = [_side(one, role) for role in ROLES]
     return [side for side in made if side.accumulators]
@@ -29,6 +29,7 @@ def sides_of(one: Pass) -> list[Pass]:
 
 _WHY = {
     Picked: "elements are picked by index",
+    Scattered: "elements are added by index",
     Stored: "values of that size are written as a whole",
 }
 

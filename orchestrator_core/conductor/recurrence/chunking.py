@@ -28,7 +28,7 @@ def chunked_pairs(graph: Graph, device: Device, goal: Goal) -> tuple[Graph, list
     for pair in list(pairs(graph)):
         if pair.forward.length < 4 or any(node.effects for node in pair.again):
             continue
-        graph, site = _tried(graph, pair, device, goal)
+        graph, site = _tried(graph, pair.within(graph), device, goal)
         sites += [site] if site.is_changed or site.reason else []
     return graph, sites
 

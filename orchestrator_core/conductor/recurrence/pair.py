@@ -27,6 +27,11 @@ class Pair:
     second: Node
     kept: tuple[int, ...]
 
+    def within(self, graph: Graph) -> Pair:
+        """The same loops in a graph in which what they read may have been replaced."""
+        first, second = (graph.producer[node.outputs[0]] for node in (self.first, self.second))
+        return Pair(first, second, self.kept)
+
     @cached_property
     def forward(self) -> Scan:
         return Scan.of(self.first)

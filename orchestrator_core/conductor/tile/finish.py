@@ -14,7 +14,7 @@ from jax import lax
 from orchestrator_core.conductor.facts.axes import ROLES, Role, Spec, tile_shape
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.facts.tiles import Tile
-from orchestrator_core.conductor.facts.transfer.indexing import clips
+from orchestrator_core.conductor.facts.transfer.indexing import SCATTERS, clips
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax, subtracted
@@ -22,6 +22,9 @@ from orchestrator_core.conductor.tile.accumulators.summed import kept, spread
 from orchestrator_core.conductor.tile.plans import Exchange, Plan
 from orchestrator_core.conductor.tile.recipe import Key, Recipe, Wanted, recipe_of
 from orchestrator_core.conductor.tile.terms import Factor, Path, Product, along
+
+BESIDE = {"gather": 1, **dict.fromkeys(SCATTERS, 0)}
+"""Which operand is read beside what was accumulated: indices, and the table that is added to."""
 
 
 def _as_it_is(array: Any) -> Any:
@@ -51,8 +54,10 @@ class Finish:
         found = list(self.recipe.values)
         if self.plan.exchange is not None and isinstance(self.plan.exchange.other, Value):
             found.append(self.plan.exchange.other)
-        if self.plan.node.name == "gather" and isinstance(self.plan.node.inputs[1], Value):
-            found.append(self.plan.node.inputs[1])
+        name, inputs = self.plan.node.name, self.plan.node.inputs
+        beside = inputs[BESIDE[name]] if name in BESIDE else None
+        if isinstance(beside, Value):
+            found.append(beside)
         return tuple(dict.fromkeys(found))
 
     def __call__(self, summed: Any, shift: Any, extra: Mapping[Value, Any]) -> Any:
@@ -62,6 +67,8 @@ class Finish:
         made = summed
         if self.plan.node.name == "gather":
             made = _filled(self.plan.node, made, extra)
+        elif self.plan.node.name in SCATTERS:
+            made = made + _beside(self.plan.node, extra).astype(made.dtype)
         made = self.scaled(made, shift, extra)
         return made.astype(self.plan.node.output.dtype).reshape(self.plan.node.output.shape)
 
@@ -169,12 +176,16 @@ def _names(exchange: Exchange) -> list[str]:
     return list(dict.fromkeys(label for label in labels if label is not None))
 
 
+def _beside(node: Node, extra: Mapping[Value, Any]) -> Any:
+    given = node.inputs[BESIDE[node.name]]
+    return jnp.asarray(given.value if isinstance(given, Literal) else extra[given])
+
+
 def _filled(node: Node, picked: Any, extra: Mapping[Value, Any]) -> Any:
     """Where an index is out of bounds, what the gather says should be there."""
     if "FILL" not in str(node.params["mode"]) or clips(node):
         return picked
-    given = node.inputs[1]
-    indices = jnp.asarray(given.value if isinstance(given, Literal) else extra[given])
+    indices = _beside(node, extra)
     outside = jnp.zeros(picked.shape, bool)
     for column, axis in enumerate(node.params["dimension_numbers"].start_index_map):
         at = indices[..., column]

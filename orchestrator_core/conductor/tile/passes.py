@@ -10,6 +10,7 @@ from functools import cached_property
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role, Spec, axis_roles, roles
 from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.facts.transfer.indexing import SCATTERS
 from orchestrator_core.conductor.ir.alike import looks
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal, Value
@@ -18,6 +19,7 @@ from orchestrator_core.conductor.tile.accumulators import (
     Picked,
     Reduced,
     RunningMax,
+    Scattered,
     Stored,
     Summed,
 )
@@ -127,6 +129,8 @@ def _instead(region: Region, levels: Levels) -> Instead:
 def _accumulator(plan: Plan) -> Accumulator:
     if plan.node.name == "gather":
         return Picked(plan.boundary)
+    if plan.node.name in SCATTERS:
+        return Scattered(plan.boundary)
     return Summed(plan) if plan.products else Reduced(plan.boundary)
 
 

@@ -78,6 +78,21 @@ def chosen(planned: Planned) -> dict[str, str]:
     return {site.found: site.chosen for site in planned.sites}
 
 
+def losing(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """Forgets the first node."""
+    after = dataclasses.replace(graph, nodes=graph.nodes[1:])
+    return after, [Site("algebra", "", "a node", "nothing", "a mistake")]
+
+
+def test_a_graph_that_cannot_be_run_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = planned_by(
+        monkeypatch, Goal(), algebra=losing, tiling=replacing("tiling", sin=right_sin)
+    )
+    assert chosen(planned) == {"the whole function": AS_IT_IS, "sin": "another way"}
+    assert "nobody makes" in planned.sites[0].reason
+    np.testing.assert_allclose(evaluate(planned.graph, [X])[0], jnp.sin(X), rtol=1e-6, atol=1e-7)
+
+
 PROBE = Goal(check="probe")
 
 

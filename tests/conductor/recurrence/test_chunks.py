@@ -62,6 +62,23 @@ def test_a_loop_that_reads_no_slices(length: int) -> None:
         np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-6)
 
 
+def test_a_loop_that_reads_what_another_shows() -> None:
+    """Both are chunked; the second reads what is made in a new way by then."""
+
+    def smoothed(x: Any, b: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            h = jnp.tanh(b * h + x)
+            return h, h
+
+        return lax.scan(step, jnp.zeros(12), lax.scan(step, jnp.zeros(12), x)[1])[1]
+
+    train, arrays = with_gradients(smoothed, 2), normal((64, 12), (12,))
+    function, sites, _ = rewritten(train, arrays, Goal(objective="memory"))
+    assert sum("recomputed in chunks" in site.chosen for site in sites) == 2
+    for a, b in zip(run(function, arrays), jax.tree.leaves(run(train, arrays)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+
+
 def test_memory_is_that_of_chunks() -> None:
     train = with_gradients(scan, 5)
     arrays = given(1024, 16, 8)

@@ -176,3 +176,36 @@ def test_of_layers_that_are_nearly_alike_each_does_its_own(qkv: Any) -> None:
     first, second, third, scaled, window = (node.apply for node in passes(graph))
     assert second is third
     assert len({first, second, scaled, window}) == 4
+
+
+@pytest.mark.parametrize("window", [(), (H,)])
+@pytest.mark.parametrize("mode", ["drop", "clip"])
+def test_what_pairs_add_to_a_table_by_index(qkv: Any, window: tuple[int, ...], mode: str) -> None:
+    """As the gradient of a bias for each distance; some are out of bounds."""
+    q, k, _ = qkv
+    table = jnp.asarray(np.random.default_rng(1).normal(size=(20, *window)), jnp.float32)
+
+    def added(q: Array, k: Array, table: Array) -> Array:
+        weights = jax.nn.softmax(scores(q, k))[0]
+        each = weights.transpose(1, 2, 0) if window else weights.sum(0)
+        return table.at[ROW - COLUMN + 4].add(each, mode=mode)
+
+    graph, (site,) = in_tiles(added, (q, k, table))
+    assert site.is_changed
+    made = [v for node in graph.nodes for v in node.outputs if v.dtype == "float32"]
+    assert [v for v in made if v.size >= S * S] == []
+    check(added, (q, k, table))
+
+
+def test_a_train_step_of_a_bias_that_is_learned_keeps_no_pairs(qkv: Any) -> None:
+    table = jnp.asarray(np.random.default_rng(1).normal(size=(2 * S - 1, H)), jnp.float32)
+
+    def loss(q: Array, k: Array, v: Array, table: Array) -> Array:
+        bias = jnp.moveaxis(table[ROW - COLUMN + S - 1], -1, 0)
+        return jnp.sin(jax.nn.softmax(scores(q, k) + bias) @ v).sum()
+
+    step, arrays = jax.value_and_grad(loss, (0, 1, 2, 3)), (*qkv, table)
+    graph, _ = in_tiles(step, arrays)
+    assert len(passes(graph)) == 2
+    assert [v for p in passes(graph) for v in p.outputs if v.size >= S * S] == []
+    check(step, arrays)

@@ -52,9 +52,23 @@ def _scatter_back(node: Node, spec: Spec) -> list[Spec]:
 
 
 def _scatter_forward(node: Node, place: int, spec: Spec) -> Onward:
+    if place == 2:
+        return _added_by_tiles(node, spec)
     if place:
-        raise Untileable(f"{node.name} of tiled values")
+        raise Untileable(f"{node.name} by tiled indices")
     return Onward(spec, tuple(_scatter_back(node, spec)))
+
+
+def _added_by_tiles(node: Node, spec: Spec) -> Onward:
+    """Into a table that is there as a whole: each tile adds what it has."""
+    numbers = node.params["dimension_numbers"]
+    windows = numbers.update_window_dims
+    if numbers.operand_batching_dims or any(axis_roles(spec[k]) for k in windows):
+        raise Untileable(f"{node.name} of windows")
+    added = tuple(axis for k, axis in enumerate(spec) if k not in windows)
+    indices = (*added, *untiled(node.inputs[1].shape[-1:]))
+    table = untiled(node.output.shape)
+    return Onward(table, (table, indices, spec), roles(spec))
 
 
 def _scatter_tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
@@ -116,5 +130,9 @@ def _gather_forward(node: Node, place: int, spec: Spec) -> Onward:
     return Onward(out, (spec, tuple(indices)), roles(spec) - roles(out))
 
 
-RULES["scatter-add"] = RULES["scatter_add"] = Rule(_scatter_back, _scatter_forward, _scatter_tile)
+SCATTERS = ("scatter-add", "scatter_add")
+
+RULES.update(
+    dict.fromkeys(SCATTERS, Rule(_scatter_back, _scatter_forward, _scatter_tile, sums=True))
+)
 RULES["gather"] = Rule(_gather_back, _gather_forward, sums=True)

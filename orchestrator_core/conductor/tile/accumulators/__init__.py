@@ -4,7 +4,17 @@ from orchestrator_core.conductor.tile.accumulators.base import Accumulator, Tile
 from orchestrator_core.conductor.tile.accumulators.picked import Picked
 from orchestrator_core.conductor.tile.accumulators.reduced import Reduced
 from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax
+from orchestrator_core.conductor.tile.accumulators.scattered import Scattered
 from orchestrator_core.conductor.tile.accumulators.stored import Stored
 from orchestrator_core.conductor.tile.accumulators.summed import Summed
 
-__all__ = ["Accumulator", "Picked", "Reduced", "RunningMax", "Stored", "Summed", "Tiles"]
+__all__ = [
+    "Accumulator",
+    "Picked",
+    "Reduced",
+    "RunningMax",
+    "Scattered",
+    "Stored",
+    "Summed",
+    "Tiles",
+]
