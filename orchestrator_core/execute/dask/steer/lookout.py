@@ -10,10 +10,15 @@ PERIOD = 0.5
 
 
 class Lookout:
-    """Calls each of `looks`, from `watch` on; none of them may raise."""
+    """Calls each of `looks` by its name, from `watch` on; `failed` is told what one of them raised.
 
-    def __init__(self, *looks: Callable[[], None]) -> None:
-        self._looks = looks
+    It is what is left when all else has failed, so it goes through nothing else of the plugin's.
+    """
+
+    def __init__(
+        self, failed: Callable[[str, Exception], None], **looks: Callable[[], None]
+    ) -> None:
+        self._failed, self._looks = failed, looks
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -28,5 +33,8 @@ class Lookout:
 
     def _look(self) -> None:
         self.watch()
-        for look in self._looks:
-            look()
+        for name, look in self._looks.items():
+            try:
+                look()
+            except Exception as error:
+                self._failed(name, error)

@@ -69,10 +69,7 @@ class Steering:
             scheduler, self._slots, self.awaiting.keys, self._go_on_at_last
         )
         self._jams = Jams(scheduler, self._stages, seconds, self._leave_behind)
-        self._lookout = Lookout(
-            lambda: self._guarded("standstill", self._standstill.look),
-            lambda: self._guarded("jams", self._jams.look),
-        )
+        self._lookout = Lookout(self.fault, standstill=self._standstill.look, jams=self._jams.look)
         self._loop = asyncio.get_running_loop()
         self._due: list[Directive] = []
 
