@@ -141,7 +141,10 @@ def _compare(
     bound_s = forecast.lead + plan.lower_bound
     _say("plan", f"{predicted_s:5.1f} s   predicted, by {plan.planner} in {plan.seconds:.1f} s")
     _say("", f"          {forecast.lead:.1f} s of them until its first task starts")
-    _say("proof", f"{bound_s:5.1f} s   no plan is faster at these durations; gap {100 * plan.gap:.1f} %")
+    _say(
+        "proof",
+        f"{bound_s:5.1f} s   no plan is faster at these durations; gap {100 * plan.gap:.1f} %",
+    )
     actual_s = _run(watch, ours)
     run = _last_run(store)
     cache = "miss" if run.plan is None else run.plan.cache

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import jax.numpy as jnp
 from jax import lax
 
-from orchestrator_core.conductor.algebra.everywhere import everywhere
 from orchestrator_core.conductor.algebra.judged import NAME
 from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.everywhere import everywhere
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan
