@@ -39,9 +39,10 @@ def is_safe(plan: Plan) -> bool:
     return len(terms) == 1 and terms[0].is_low
 
 
-def is_doubtful(finish: Finish, made: Any, summed: Any, shift: Any, extra: Extra) -> Any:
-    """Is something not finite or very large, may what was too small for the sum count in the
-    result, or did large shifts of an exponent cancel?
+def usual_rows(finish: Finish, made: Any, summed: Any, shift: Any, extra: Extra) -> Any:
+    """Of each row of the result: is all of it finite and not very large, can what was too small for
+    the sum not count in it, and did no large shifts of an exponent cancel? With an axis of one
+    element in the place of those that are no rows.
 
     Args:
         made: the result of `finish` with the other arguments.
@@ -49,14 +50,14 @@ def is_doubtful(finish: Finish, made: Any, summed: Any, shift: Any, extra: Extra
     # The result is read once, so that XLA need not keep it for this.
     axes = tuple(k for k, axis in enumerate(finish.plan.boundary.out) if not axis_roles(axis))
     largest = jnp.max(_usual_size(made, summed.dtype), axes, keepdims=True)
-    usual = [jnp.isfinite(largest).all(), _are_usual(summed, summed.dtype)]
+    usual = [_are_usual(summed), _have_small_shifts(finish, extra)]
     usual.append(_is_nothing_lost(finish, largest, made.shape, summed, shift, extra))
-    usual.append(_have_small_shifts(finish, extra))
-    return ~functools.reduce(jnp.logical_and, usual)
+    return jnp.isfinite(largest) & functools.reduce(jnp.logical_and, usual)
 
 
-def _are_usual(array: Any, dtype: Any) -> Any:
-    return (jnp.abs(array) <= _limit(dtype)).all()
+def _are_usual(array: Any) -> Any:
+    """Is none very large? Infinities and NaN make rows that are not finite, and no others."""
+    return ~((jnp.abs(array) > _limit(array.dtype)) & jnp.isfinite(array)).any()
 
 
 def _usual_size(array: Any, dtype: Any) -> Any:
@@ -79,7 +80,8 @@ def _is_nothing_lost(
     lost = jnp.full_like(summed, finish.length[finish.plan.role] * info.tiny)
     noise = jnp.abs(finish.scaled(lost, shift, extra, jnp.abs))
     noise = jnp.broadcast_to(noise.reshape(shape), shape)
-    return ((noise <= 2 * lost.max()) | (noise <= LEAST * largest)).all()
+    is_lost = (noise > 2 * lost.max()) & (noise > LEAST * largest)
+    return ~is_lost.any()
 
 
 def _have_small_shifts(finish: Finish, extra: Extra) -> Any:

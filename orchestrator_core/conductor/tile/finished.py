@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax.numpy as jnp
 from jax import lax
 
 from orchestrator_core.conductor.cost import Work
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
-from orchestrator_core.conductor.tile.doubt import is_doubtful
+from orchestrator_core.conductor.tile.doubt import usual_rows
 from orchestrator_core.conductor.tile.finish import Finish
 from orchestrator_core.conductor.tile.plans import Exchange
 from orchestrator_core.conductor.tile.run import Runner
@@ -45,15 +46,18 @@ def finished(finish: Finish, held: tuple[Value, ...], alone: Runner | None) -> N
             return finish(sums[0], shift, dict(zip(extra, others, strict=True)))
 
         def as_written(sums: Sequence[Any], others: Sequence[Any], given: Sequence[Any]) -> Any:
+            """Only rows in doubt: in tiles of another size the others would be rounded otherwise
+            than the maxima that they were shifted by."""
             assert alone is not None
-            return _as_written(finish, alone, given)
+            made = as_derived(sums, others, given)
+            return jnp.where(are_usual, made, _as_written(finish, alone, given))
 
         made = as_derived(sums, others, given)
         if alone is not None:
             by_value = dict(zip(extra, others, strict=True))
-            doubt = is_doubtful(finish, made, sums[0], shift, by_value)
+            are_usual = usual_rows(finish, made, sums[0], shift, by_value)
             # Made once more within the branch, so that there is one array of it and not two.
-            made = lax.cond(doubt, as_written, as_derived, sums, others, given)
+            made = lax.cond(are_usual.all(), as_derived, as_written, sums, others, given)
         return [made, *_with_limit(exchange, made, sums)]
 
     size, moved = node.output.size, sum(each.nbytes for each in (*held, *extra, node.output))
