@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
+import orchestrator_core as oc
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_prefect import OptimizedTaskRunner
 from orchestrator_prefect.runs.artifacts import outcome_line
@@ -17,7 +20,7 @@ from orchestrator_prefect.runs.artifacts import outcome_line
 from .conftest import Advisor
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
-FLOW, HINTS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+FLOW, STORED, HINTS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
 
 
 def of_the_guide(code: str, module: str) -> dict[str, Any]:
@@ -67,3 +70,22 @@ def test_the_hints_of_the_guide_are_taken(cluster: Any, advisor: Advisor) -> Non
     runner = OptimizedTaskRunner(cluster=cluster, advisor=advisor)
     assert names["quiet"].with_options(task_runner=runner)() == 1
     assert names["the_runner_alone"].with_options(task_runner=runner)() == 1
+
+
+def test_stored_runs_are_read_as_the_guide_says(
+    cluster: Any,
+    advisor: Advisor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pipeline = of_the_guide(FLOW, "my_flow")["pipeline"]
+    runner = OptimizedTaskRunner(cluster=cluster, advisor=advisor)
+    pipeline.with_options(task_runner=runner)()
+    (run,) = advisor.runs
+    monkeypatch.setenv("ORCHESTRATOR_DB", str(tmp_path / "runs.db"))
+    with closing(oc.ScheduleStore()) as store:
+        store.add_run(run)
+    capsys.readouterr()
+    of_the_guide(STORED, "my_stored")
+    assert capsys.readouterr().out.split()[:2] == [run.run_id[:8], "observed"]
