@@ -1,11 +1,13 @@
 """Arrays of rows that are made again for each tile, so that they are never kept as a whole.
 
 So are embeddings divided by their norms: the function's own argument is there all the time, and
-next to products of tiles a division of rows costs nothing.
+next to products of tiles a division of rows costs nothing. Only on CPUs: it was measured nowhere
+else.
 """
 
 from __future__ import annotations
 
+from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.tile.recipe import LIGHT, VIEWS
@@ -19,6 +21,8 @@ SMALL = 8
 
 def sunk(flow: Dataflow) -> frozenset[Value]:
     """All that is made element by element of the graph's inputs, and of what is much smaller."""
+    if this_device().platform != "cpu":
+        return frozenset()
     found: set[Value] = set()
     there = set(flow.graph.inputs)
 

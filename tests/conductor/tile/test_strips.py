@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from orchestrator_core.conductor.cost import on_device
+from orchestrator_core.conductor.cost.known_devices import known_device
 from orchestrator_core.conductor.facts.axes import ROLES
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
@@ -133,3 +135,5 @@ def test_only_what_is_made_of_arguments_is_made_again_for_each_tile() -> None:
     made = {node.output: node.name for node in graph.nodes}
     found = sorted(made[value] for value in sunk(Dataflow(graph)))
     assert found == ["add", "div", "mul"]
+    with on_device(known_device("H100", "gpu")):
+        assert not sunk(Dataflow(graph))
