@@ -53,6 +53,10 @@ class Panel:
     path: bool = False
 
 
+WORD = 135
+"""Room for the word beside a forecast, in bold."""
+
+
 class Chart:
     """Panels above each other, on one axis of time and with one legend."""
 
@@ -63,7 +67,7 @@ class Chart:
         self._kinds = list(dict.fromkeys(k for panel in panels for k in panel.data["kinds"]))
         ends = [bar[5] for panel in panels for bar in self._bars(panel)]
         room = WIDTH - MARGIN - self._left
-        marks = [panel.data["predicted"] * room / (room - 100) for panel in panels if panel.marks]
+        marks = [panel.data["predicted"] * room / (room - WORD) for panel in panels if panel.marks]
         self._end: float = max([*(1.02 * end for end in ends), *marks, 1e-9])
 
     def svg(self, title: str) -> str:
