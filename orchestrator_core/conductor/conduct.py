@@ -101,7 +101,7 @@ def conduct(
 
     Args:
         fn: a function; left out, this is a decorator. Methods too.
-        goal: all of the following but `plan`, as one value.
+        goal: all of the following but `plan`, as one value, in their place.
         memory: bytes that temporary values may take, or a text such as ``2GiB``; None for no limit.
         precision: ``real`` or ``strict``.
         objective: ``time`` or ``memory``.
@@ -119,7 +119,7 @@ def conduct(
     """
     if goal is not None and not isinstance(goal, Goal):
         raise InvalidGoal(f"goal={goal!r}: expected a Goal, such as Goal(objective='memory')")
-    wanted = goal or goal_of(
+    wanted = goal_of(
         memory=memory,
         precision=precision,
         objective=objective,
@@ -128,6 +128,9 @@ def conduct(
         budget_s=budget_s,
         check=check,
     )
+    if goal is not None and wanted != Goal():
+        raise InvalidGoal("goal= has all of what memory=, precision= and the like say: give either")
+    wanted = goal or wanted
     pins = None if plan is None else decisions(plan)
 
     def conducted(function: Callable[P, T]) -> Conducted[P, T]:

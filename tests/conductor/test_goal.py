@@ -52,6 +52,7 @@ def test_memory_that_is_none(given: Any) -> None:
         ({"allow": 5}, "algebra, recurrence, loops, tiling"),
         ({"deny": None}, "algebra, recurrence, loops, tiling"),
         ({"goal": "memory"}, "expected a Goal"),
+        ({"goal": Goal(), "objective": "memory"}, "give either"),
     ],
 )
 def test_what_is_not_known_is_refused_with_what_is(wrong: dict[str, Any], possible: str) -> None:
