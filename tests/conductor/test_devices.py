@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 PROGRAM = """
 import json
@@ -34,13 +35,18 @@ print(json.dumps(said))
 """
 
 
-def test_arrays_are_found_on_their_devices_and_results_made_where_they_are_to_be() -> None:
+def on_two_devices(program: str) -> Any:
+    """What it prints, as JSON."""
     two = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=os.environ | two, capture_output=True, text=True
+        [sys.executable, "-c", program], env=os.environ | two, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert json.loads(done.stdout) == {
+    return json.loads(done.stdout)
+
+
+def test_arrays_are_found_on_their_devices_and_results_made_where_they_are_to_be() -> None:
+    assert on_two_devices(PROGRAM) == {
         "bound": [1],
         "free": 0,
         "on": [1024, 1024],
@@ -86,10 +92,6 @@ print(json.dumps(said))
 
 
 def test_a_program_that_names_several_devices_is_on_them() -> None:
-    two = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(
-        [sys.executable, "-c", PLACED], env=os.environ | two, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    said = json.loads(done.stdout)
+    said = on_two_devices(PLACED)
+    assert len(said) == 4
     assert said == {name: [True, True, 2, True] for name in said}

@@ -18,7 +18,7 @@ from orchestrator_core.conductor.facts.transfer.reductions import REDUCTIONS
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node, of_primitive
 from orchestrator_core.conductor.ir.value import Atom, Value
-from orchestrator_core.conductor.tile.pointed import pointed
+from orchestrator_core.conductor.tile.pointed import pointed, reshaped
 from orchestrator_core.conductor.tile.turned import turned
 
 IS_RESHAPE = {"broadcast_in_dim", *REDUCTIONS}
@@ -55,12 +55,7 @@ def _keeps_elements(node: Node) -> bool:
 
 
 def _reshape(node: Node) -> Node:
-    return _reshaped(node.inputs[0], node.output, node)
-
-
-def _reshaped(given: Atom, made: Value, node: Node) -> Node:
-    params = {"new_sizes": made.shape, "dimensions": None, "sharding": None}
-    return of_primitive(lax.reshape_p, (given,), (made,), params, source=node.source)
+    return reshaped(node.inputs[0], node.output, node)
 
 
 def _concatenated(node: Node) -> list[Node]:
@@ -68,7 +63,7 @@ def _concatenated(node: Node) -> list[Node]:
     axis, like = node.params["axis"], node.output
     shape = (*like.shape[:axis], 1, *like.shape[axis + 1 :])
     parts = [Value(_jax.ShapedArray(shape, like.dtype)) for _ in node.inputs]
-    views = [_reshaped(a, b, node) for a, b in zip(node.inputs, parts, strict=True)]
+    views = [reshaped(a, b, node) for a, b in zip(node.inputs, parts, strict=True)]
     params = {"dimension": axis}
     joined = of_primitive(lax.concatenate_p, parts, node.outputs, params, source=node.source)
     return [*views, joined]
@@ -85,7 +80,7 @@ def _sliced(node: Node) -> list[Node]:
         cut = tuple(b - a for a, b in zip(first, last, strict=True))
         part = Value(_jax.ShapedArray(cut, output.dtype))
         made.append(of_primitive(lax.slice_p, node.inputs, (part,), params, source=node.source))
-        made.append(_reshaped(part, output, node))
+        made.append(reshaped(part, output, node))
     return made
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from jax import lax
 
 from orchestrator_core.conductor import _jax
-from orchestrator_core.conductor.facts.transfer.indexing import clips
+from orchestrator_core.conductor.facts.transfer.indexing import SCATTERS, clips
 from orchestrator_core.conductor.ir.everywhere import everywhere
 from orchestrator_core.conductor.ir.node import Node, of_primitive
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
-PUTS = ("scatter-add", "scatter_add", "scatter")
+PUTS = (*SCATTERS, "scatter")
 
 
 def pointed(node: Node, producer: Mapping[Value, Node]) -> list[Node]:
@@ -47,7 +47,7 @@ def _picked(node: Node) -> list[Node]:
     }
     picked = _like(node.output, _without(node.output.shape, numbers.offset_dims))
     gather = of_primitive(node.primitive, node.inputs, (picked,), params, source=node.source)
-    return [gather, _reshaped(picked, node.output, node)]
+    return [gather, reshaped(picked, node.output, node)]
 
 
 def _put(node: Node, producer: Mapping[Value, Node]) -> list[Node]:
@@ -64,7 +64,7 @@ def _put(node: Node, producer: Mapping[Value, Node]) -> list[Node]:
     taken = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
     windows = [axis for axis in range(len(operand.shape)) if axis not in taken]
     points = _like(updates, _without(updates.shape, numbers.update_window_dims))
-    made.append(_reshaped(updates, points, node))
+    made.append(reshaped(updates, points, node))
     params = {
         **node.params,
         "dimension_numbers": numbers._replace(
@@ -106,6 +106,7 @@ def _without(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
-def _reshaped(given: Atom, made: Value, node: Node) -> Node:
+def reshaped(given: Atom, made: Value, node: Node) -> Node:
+    """What gives a value's elements another shape, for the sake of a node."""
     params = {"new_sizes": made.shape, "dimensions": None, "sharding": None}
     return of_primitive(lax.reshape_p, (given,), (made,), params, source=node.source)

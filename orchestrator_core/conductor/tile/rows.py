@@ -15,7 +15,7 @@ from orchestrator_core.conductor.tile.recipe import ONE_BY_ONE
 from orchestrator_core.conductor.tile.region import Boundary
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Rows:
     """Rows that are made of the same arrays.
 
@@ -77,14 +77,14 @@ class _Finder:
     def _look_at(self, node: Node) -> None:
         given = [each for each in node.inputs if isinstance(each, Value) and each in self.specs]
         boundary = self._boundary(node, given) if given else None
-        if boundary is None or boundary.reduced:
-            is_after = any(each not in self.seeds for each in given)
-            self.late.update(node.outputs if is_after or boundary is not None else ())
         if boundary is None:
+            if any(each not in self.seeds for each in given):
+                self.late.update(node.outputs)
             return
         rows = self._joined([*given, *self._beside(node)])
         if boundary.reduced:
             rows.sums[node] = boundary
+            self.late.update(node.outputs)
         else:
             rows.specs[node] = self.specs[node.output] = boundary.out
             self.group[node.output] = rows

@@ -7,6 +7,8 @@ else.
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
@@ -19,10 +21,20 @@ SMALL = 8
 """How often an operand must go into the result to cost no memory to speak of."""
 
 
+_FOUND: WeakKeyDictionary[Dataflow, frozenset[Value]] = WeakKeyDictionary()
+"""Every pass over a graph asks the same."""
+
+
 def sunk(flow: Dataflow) -> frozenset[Value]:
     """All that is made element by element of the graph's inputs, and of what is much smaller."""
     if this_device().platform != "cpu":
         return frozenset()
+    if flow not in _FOUND:
+        _FOUND[flow] = _made_of_inputs(flow)
+    return _FOUND[flow]
+
+
+def _made_of_inputs(flow: Dataflow) -> frozenset[Value]:
     found: set[Value] = set()
     there = set(flow.graph.inputs)
 

@@ -40,24 +40,18 @@ def in_strips(graph: Graph, settings: TileSettings) -> Graph:
     if this_device().platform != "cpu":
         return graph
     sums = [node for node in graph.nodes if node.name == "tiled_sum"]
-    seeds = {node.outputs[0]: _spec(node) for node in sums if _length(_spec(node)) > 1}
-    for length in dict.fromkeys(map(_length, seeds.values())):
-        open_ = {value: spec for value, spec in seeds.items() if _length(spec) == length}
-        while open_:
-            flow = Dataflow(graph)
-            found = rows_after(flow, open_.items())
+    specs: dict[Value, Spec] = {node.outputs[0]: node.params["spec"] for node in sums}
+    flow = Dataflow(graph)
+    for length in dict.fromkeys(map(_length, specs.values())):
+        seeds = {value: spec for value, spec in specs.items() if _length(spec) == length > 1}
+        while found := rows_after(flow, seeds.items()):
             for rows in found:
                 if settings.always or _is_worth(rows):
                     graph = _replaced(graph, flow, rows, length)
-            done = {seed for rows in found for seed in rows.seeds}
-            open_ = {value: spec for value, spec in open_.items() if value not in done and done}
+                for seed in rows.seeds:
+                    del seeds[seed]
+            flow = flow if flow.graph is graph else Dataflow(graph)
     return graph
-
-
-def _spec(node: Node) -> Spec:
-    """Of what a pass has summed."""
-    spec: Spec = node.params["spec"]
-    return spec
 
 
 def _length(spec: Spec) -> int:
