@@ -27,7 +27,7 @@ from orchestrator_core.plan.schedule import Schedule
 MONEY = frozenset({"price", "busy-price"})
 
 DUE = Budget(seconds=0.05)
-"""For the search of an order that keeps dates."""
+"""At least, for the search of an order that keeps dates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Mending:
     def _budget(self, budget: Budget | None) -> Budget | None:
         """What is due soon has to overtake what was planned before it: only a search sees to it."""
         if self.objective.primary == "tardiness":
-            return budget or DUE
+            return DUE if budget is None or budget.seconds < DUE.seconds else budget
         return None if self.objective.primary in MONEY else budget
 
     def _freedoms(self) -> Iterator[Instance]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator_core.execute.live.effects import effects
+from orchestrator_core.graph.task_graph import Floats, Ints
 
 JITTER = 0.01
 """Seconds by which any duration may be off; short tasks say little."""
@@ -13,13 +17,8 @@ JITTER = 0.01
 FURTHEST = 2.0
 """Largest deviation (log) that a single task is believed to tell of."""
 
-KIND_TASKS, WORKER_TASKS = 4.0, 2.0
-"""Tasks that the belief "as expected" is worth: of a kind, and of a worker."""
-
 SMALLEST = 0.1
 """Deviations (log) below this count as none: they would only make plans restless."""
-
-ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +54,24 @@ class Pace:
 
     @staticmethod
     def of(observed: Iterable[Observed]) -> Pace:
-        """What these durations say; drawn towards "as believed" where they are few.
-
-        An additive model of the logarithms, its two parts fitted in turn (backfitting; Hastie and
-        Tibshirani, "Generalized Additive Models", 1986), each mean shrunk by its number of tasks.
-        """
-        rows = [(o.kind, o.worker, o.deviation) for o in observed]
-        kinds: dict[str, float] = {}
-        workers: dict[str, float] = {}
-        for _ in range(ROUNDS):
-            workers = _means(((w, d - kinds.get(k, 0.0)) for k, w, d in rows), WORKER_TASKS)
-            kinds = _means(((k, d - workers.get(w, 0.0)) for k, w, d in rows), KIND_TASKS)
-        return Pace(_clear(kinds), _clear(workers))
+        """What these durations say; drawn towards "as believed" where they are few or scattered."""
+        seen = list(observed)
+        if not seen:
+            return Pace({}, {})
+        workers, worker = _numbered([each.worker for each in seen])
+        kinds, kind = _numbered([each.kind for each in seen])
+        deviations = np.array([each.deviation for each in seen])
+        of_workers, of_kinds = effects(deviations, worker, kind)
+        return Pace(_clear(kinds, of_kinds), _clear(workers, of_workers))
 
 
-def _means(rows: Iterable[tuple[str, float]], belief: float) -> dict[str, float]:
-    total: dict[str, float] = defaultdict(float)
-    number: dict[str, int] = defaultdict(int)
-    for name, value in rows:
-        total[name] += value
-        number[name] += 1
-    return {name: total[name] / (number[name] + belief) for name in total}
+def _numbered(names: Sequence[str]) -> tuple[list[str], Ints]:
+    """The different names, and (n,) the place of each of `names` among them."""
+    place: dict[str, int] = {}
+    numbers = [place.setdefault(name, len(place)) for name in names]
+    return list(place), np.array(numbers, dtype=np.int64)
 
 
-def _clear(factors: dict[str, float]) -> dict[str, float]:
-    return {name: value for name, value in factors.items() if abs(value) >= SMALLEST}
+def _clear(names: Sequence[str], values: Floats) -> dict[str, float]:
+    found = zip(names, values.tolist(), strict=True)
+    return {name: value for name, value in found if abs(value) >= SMALLEST}

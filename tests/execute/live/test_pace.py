@@ -42,6 +42,19 @@ def test_one_straggler_is_no_proof() -> None:
     assert Pace.of(observed).factor("load", "a") < 1.4
 
 
+def test_tasks_that_agree_are_believed_soon() -> None:
+    """Two that take four times as long on the same worker, and not only half of that."""
+    factors = [Pace.of(rows("load", "a", 4.0, n)).factor("sum", "a") for n in (1, 2, 3)]
+    assert 1.5 < factors[0] < 2.5, "one may be chance"
+    assert factors[1:] == pytest.approx([4.0, 4.0], rel=0.2)
+
+
+def test_tasks_that_are_scattered_say_nothing_of_their_worker() -> None:
+    ratios = (0.4, 2.5, 0.6, 1.7, 1.5)
+    observed = [o for r in ratios for o in rows("load", "a", r, 1)] + rows("load", "b", 1.0, 5)
+    assert Pace.of(observed).factor("load", "a") == pytest.approx(1.0, abs=0.1)
+
+
 def test_a_single_task_is_believed_to_tell_only_so_much() -> None:
     wild, wilder = Observed("k", "a", 1.0, 1e3), Observed("k", "a", 1.0, 1e6)
     assert wild.deviation == wilder.deviation == 2.0

@@ -23,6 +23,9 @@ TOLERANCE, TOLERANCE_SHARE = 0.05, 0.02
 FIRST_SHARE, FIRST_SECONDS = 0.02, 0.5
 """How long the first repair searches: part of the remaining time, and seconds at most."""
 
+SEARCH_SHARE, SEARCH_SECONDS = 0.03, 0.05
+"""How long each later one does: part of the time until the next, and seconds at most."""
+
 
 class Steered:
     """A run that follows a course.
@@ -66,19 +69,21 @@ class Steered:
         if self._first or tuple(names) != self._names:
             return True
         rest = max(0.0, self.expected_end - now)
-        if now - self._last < min(PAUSES[1], max(PAUSES[0], PAUSE_SHARE * rest)):
+        if now - self._last < _pause(rest):
             return False
         tolerance = max(TOLERANCE, TOLERANCE_SHARE * rest)
         return abs(self._deviation(now) - self._late) > tolerance
 
-    def asked(self, sight: Sight) -> Budget | None:
+    def asked(self, sight: Sight) -> Budget:
         """A repair is under way; how long it may search for something better."""
         first, self._first = self._first, False
         self._asking, self._last, self._names = True, sight.now, sight.cluster.names
         self._seen = len(self.run.ended)
         self._late = self._deviation(sight.now)
         rest = max(0.0, self.expected_end - sight.now)
-        return Budget(seconds=min(FIRST_SECONDS, FIRST_SHARE * rest)) if first else None
+        if first:
+            return Budget(seconds=min(FIRST_SECONDS, FIRST_SHARE * rest))
+        return Budget(seconds=min(SEARCH_SECONDS, SEARCH_SHARE * _pause(rest)))
 
     def answered(self, now: float) -> None:
         """The repair has come to an end."""
@@ -100,3 +105,8 @@ class Steered:
             if overdue > 0:
                 late.append(overdue)
         return max(late, key=abs, default=0.0)
+
+
+def _pause(rest: float) -> float:
+    """Seconds between two repairs where the run takes `rest` seconds more."""
+    return min(PAUSES[1], max(PAUSES[0], PAUSE_SHARE * rest))
