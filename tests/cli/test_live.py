@@ -160,7 +160,8 @@ def no_client(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_worker_is_no_scheduler(
     invoke: Invoke, cluster: LocalCluster, no_client: list[str]
 ) -> None:
-    (worker, *_) = cluster.scheduler.workers
+    assert cluster.scheduler is not None
+    worker = next(iter(cluster.scheduler.workers))
     failed = invoke("live", "status", worker)
     assert (failed.code, failed.out) == (1, "")
     assert failed.err.startswith(f"error: at {worker!r} is a Dask worker, no scheduler")
