@@ -53,6 +53,14 @@ def test_the_cards_show_promise_proof_and_outcome():
         assert figure in text
 
 
+def test_a_worker_that_joined_later_is_among_the_workers():
+    run = two_worker_run()
+    late = replace(run.tasks[0], worker="joined", worker_kind="kind-of-joined")
+    text = render(replace(run, tasks=(late, *run.tasks[1:])))
+    assert "<td>joined</td><td>kind-of-joined</td>" in text
+    assert "kind-of-joined" not in render(run)
+
+
 def test_a_promise_that_was_made_in_parts_says_when():
     run = two_worker_run()
     assert "predicted as it began" in render(run)
