@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator_core.report import render, write
-from orchestrator_core.report.gantt import short_kind
+from orchestrator_core.report.gantt import short_kind, short_kinds
 from tests.report.runs import two_worker_run, wide_run
 
 PAYLOADS = [
@@ -150,3 +150,7 @@ def test_write_gives_the_absolute_path(tmp_path, monkeypatch):
 )
 def test_kinds_are_named_as_people_say_them(kind, short):
     assert short_kind(kind) == short
+
+
+def test_kinds_that_would_read_the_same_are_named_in_full():
+    assert short_kinds(["a.load", "b.load", "c.fit"]) == ["a.load", "b.load", "fit"]
