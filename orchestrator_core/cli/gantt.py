@@ -7,8 +7,9 @@ worker, and the height of a cell says how many of its threads are busy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from orchestrator_core.cli.console import clean
@@ -23,6 +24,7 @@ COLOURS = ("color(75)", "color(215)", "color(114)", "color(176)", "color(221)", 
 
 OTHER_COLOUR = "color(245)"
 LONGEST_NAME = 18
+LONGEST_KIND = 40
 BETWEEN = "   "
 """Stands between two entries of the legend."""
 
@@ -57,7 +59,7 @@ class Palette:
 
     def _entries(self) -> Iterator[Text]:
         for kind in self._order[: len(COLOURS)]:
-            yield Text.assemble(("■ ", self.colour(kind)), clean(self._kinds[kind]))
+            yield Text.assemble(("■ ", self.colour(kind)), cut(self._kinds[kind], LONGEST_KIND))
         others = len(self._order) - len(COLOURS)
         if others > 0:
             yield Text.assemble(("■ ", OTHER_COLOUR), (plural(others, "more kind"), "dim"))
@@ -75,7 +77,7 @@ def draw(
     zero is, where that is not clear."""
     shown, hidden = _choose(uses)
     by_thread = sum(max(1, len(use.lanes)) for use in shown) <= MOST_LINES
-    margin = min(LONGEST_NAME, max((len(clean(use.name)) for use in shown), default=0)) + 1
+    margin = margin_of(shown)
     cells = max(10, width - margin - 2)
     lines = []
     for use in shown:
@@ -98,10 +100,19 @@ def _choose(uses: Sequence[WorkerUse]) -> tuple[list[WorkerUse], int]:
     return [uses[i] for i in sorted(busiest)], len(uses) - len(busiest)
 
 
-def _label(name: str, margin: int) -> str:
+def margin_of(uses: Iterable[WorkerUse]) -> int:
+    """Cells for the names of the workers, and the one after them."""
+    return min(LONGEST_NAME, max((cell_len(clean(use.name)) for use in uses), default=0)) + 1
+
+
+def cut(name: str, cells: int) -> str:
+    """The name in at most so many cells; other scripts take two for a character."""
     name = clean(name)
-    short = name if len(name) < margin else f"{name[: margin - 2]}…"
-    return f"{short:<{margin}}"
+    return name if cell_len(name) <= cells else f"{set_cell_size(name, cells - 1).rstrip()}…"
+
+
+def _label(name: str, margin: int) -> str:
+    return set_cell_size(cut(name, margin - 1), margin)
 
 
 def _lane(lane: Sequence[Piece], palette: Palette, makespan: float, cells: int) -> Text:

@@ -27,10 +27,10 @@ NOTEWORTHY = 0.01
 
 def show(dry: DryRun, report: Path | None) -> None:
     """Headline, workers, chart."""
-    from orchestrator_core.report.gantt import short_kind
+    from orchestrator_core.report.gantt import short_kinds
 
     console, uses = results(), worker_uses(dry.instance, dry.result.schedule)
-    kinds = [short_kind(kind) for kind in dry.instance.graph.kinds]
+    kinds = short_kinds(dry.instance.graph.kinds)
     console.print(_headline(dry))
     console.print()
     console.print(_figures(dry))

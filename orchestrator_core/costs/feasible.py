@@ -49,14 +49,27 @@ def check_feasible(graph: TaskGraph, cluster: Cluster, seconds: Floats) -> None:
     Raises:
         InfeasibleInstance: naming the first task and the amount that is missing.
     """
-    possible = np.isfinite(seconds).any(axis=1)
+    _check_places(graph, cluster, np.isfinite(seconds))
+    _check_deadlines(graph, seconds)
+    _check_stock(graph, cluster)
+
+
+def check_places(graph: TaskGraph, cluster: Cluster) -> None:
+    """Each task fits on some worker, however long it may take there.
+
+    Raises:
+        InfeasibleInstance: naming the first task and the amount that is missing.
+    """
+    _check_places(graph, cluster, eligible_pairs(graph, cluster))
+
+
+def _check_places(graph: TaskGraph, cluster: Cluster, pairs: NDArray[np.bool_]) -> None:
+    possible = pairs.any(axis=1)
     runs = np.logical_or.reduceat(possible, graph.mode_ptr[:-1]) if len(graph) else possible
     if not runs.all():
         task = int(np.argmin(runs))
         cause = _cause(graph, cluster, task)
         raise InfeasibleInstance(f"task {graph.names[task]!r} {cause}", task=graph.names[task])
-    _check_deadlines(graph, seconds)
-    _check_stock(graph, cluster)
 
 
 def _cause(graph: TaskGraph, cluster: Cluster, task: int) -> str:

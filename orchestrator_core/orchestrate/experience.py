@@ -68,7 +68,11 @@ class Lessons:
 
         They count from their first tasks, as forecasts of flows, whose lead is told apart.
         """
-        kept = [run for run in runs if run.tasks and crowd_of(run.cluster) == crowd_of(cluster)]
+        kept = [
+            run
+            for run in runs
+            if run.tasks and crowd_of(run.cluster) == crowd_of(cluster) and not has_strangers(run)
+        ]
         alike = kept[::-1]
         took = [run.seconds - min(task.start for task in run.tasks) for run in alike]
         bounds = [(run.plan.lower_bound, run.seconds) for run in alike if run.plan is not None]
@@ -157,7 +161,7 @@ class Outcome:
     @staticmethod
     def of(run: RunRecord) -> Outcome | None:
         """The outcome of a run; None if it teaches nothing."""
-        if run.status != "ok" or run.seconds <= 0:
+        if run.status != "ok" or run.seconds <= 0 or has_strangers(run):
             return None
         predicted = None
         if run.mode == "planned":
@@ -225,6 +229,12 @@ class Experience:
 def crowd_of(cluster: Cluster) -> Crowd:
     """The workers without names and links, of which more is learned from run to run."""
     return tuple(sorted((w.kind, w.threads, w.memory, w.speed) for w in cluster.workers))
+
+
+def has_strangers(run: RunRecord) -> bool:
+    """Did workers take part that joined only after it had begun? Then it took as long as neither
+    they nor those before them alone would need."""
+    return not run.cluster.index.keys() >= {task.worker for task in run.tasks}
 
 
 def _beaten(bound: float, seconds: float) -> float:

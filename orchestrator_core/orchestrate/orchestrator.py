@@ -10,6 +10,7 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from orchestrator_core.costs.feasible import check_places
 from orchestrator_core.costs.model import CostModel
 from orchestrator_core.errors import InfeasibleInstance, OrchestratorError, PlanningFailed
 from orchestrator_core.execute.advice import Advice
@@ -41,6 +42,9 @@ LOADING = 2.5
 
 RECENT = 5
 """Latest runs that say whether small questions are to be expected."""
+
+MOST_SAID = 20
+"""Different wishes that no worker can fulfil of which one is told."""
 
 MIN_GAIN = 0.05
 """Part of what Dask's own way costs that a plan must save."""
@@ -105,6 +109,7 @@ class Orchestrator(Forecaster):
         self.hasty, self.brisk = hasty, brisk
         self._quick: AtOnce | None = None
         self._experience = Experience()
+        self._impossible: set[str] = set()
         self._asked = self._loaded = self._failed = self._put_off = self._loading = False
         self.measured: tuple[Cluster, ...] = ()
         """Clusters with the links that runs before `warm_up` found, the latest last."""
@@ -123,6 +128,8 @@ class Orchestrator(Forecaster):
                 advice = self._decide(graph, cluster, flow, target, lessons)
                 advice = self._setup(graph, cluster, advice)
             except OrchestratorError as error:
+                if isinstance(error, InfeasibleInstance):
+                    self._warn(error)
                 advice = Advice(None, f"not planned: {error}")
             except Exception as error:
                 # The advice itself says so each time.
@@ -133,6 +140,13 @@ class Orchestrator(Forecaster):
         return replace(
             advice, graph_signature=keys.graph.digest, cluster_signature=keys.cluster.digest
         )
+
+    def _warn(self, error: InfeasibleInstance) -> None:
+        """Say once what no worker has; which task asked for it changes from graph to graph."""
+        what = str(error).replace(error.task or "", "")
+        if what not in self._impossible and len(self._impossible) < MOST_SAID:
+            self._impossible.add(what)
+            log.warning("left to Dask, which heeds no hints: %s", error)
 
     def _setup(self, graph: TaskGraph, cluster: Cluster, advice: Advice) -> Advice:
         learned = self._memory.costs(graph.kinds, cluster.workers)
@@ -212,6 +226,7 @@ class Orchestrator(Forecaster):
         if graph.n_instances > self.largest:
             n = graph.n_instances
             return Advice(None, f"left to Dask: {n} tasks; {self.largest} are planned")
+        check_places(graph, cluster)
         if not is_known(graph, cluster, self._memory.costs(graph.kinds, cluster.workers)):
             return Advice(None, FIRST_RUN)
         if self._put_off and warm.is_missing(warm.SIMULATION):

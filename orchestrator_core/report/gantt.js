@@ -216,11 +216,12 @@
 
   const legend = document.getElementById("legend");
   const entry = (text, background, border, faded) => {
-    const item = document.createElement("span"), box = document.createElement("i");
+    const item = document.createElement("span"), box = document.createElement("i"), name = document.createElement("bdi");
+    name.textContent = item.title = text;
     box.style.background = background;
     if (border) box.style.border = border;
     if (faded) { box.style.opacity = FADED; box.style.height = "7px"; }
-    item.append(box, text); legend.append(item);
+    item.append(box, name); legend.append(item);
   };
   data.kinds.slice(0, 12).forEach((kind, i) => entry(kind, colour(i)));
   if (data.kinds.length > 12) entry(`${data.kinds.length - 12} more kinds`, "transparent", "1px solid var(--line)");

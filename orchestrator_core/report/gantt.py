@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -85,15 +87,20 @@ def short_kind(kind: str) -> str:
     return head if head and is_hash else name
 
 
+def short_kinds(kinds: Sequence[str]) -> list[str]:
+    """Each as people say it, or whole where several would read the same."""
+    short = [short_kind(kind) for kind in kinds]
+    often = Counter(short)
+    return [name if often[name] == 1 else kind for name, kind in zip(short, kinds, strict=True)]
+
+
 def _kinds(run: RunRecord, tasks: list[str]) -> tuple[list[str], dict[str, int]]:
     graph = run.graph
     kind_by_task = {name: graph.kind(i) for i, name in enumerate(graph.names)}
     kind_by_task |= {record.task: record.kind for record in run.tasks}
     kinds = list(dict.fromkeys(kind_by_task.get(name, "") for name in tasks))
     place = {kind: i for i, kind in enumerate(kinds)}
-    return [short_kind(kind) for kind in kinds], {
-        name: place[kind_by_task.get(name, "")] for name in tasks
-    }
+    return short_kinds(kinds), {name: place[kind_by_task.get(name, "")] for name in tasks}
 
 
 def _pack(bars: list[Bar]) -> list[tuple[Bar, int]]:

@@ -145,7 +145,8 @@ def _worker_rows(run: RunRecord, bars: Bars) -> list[dict[str, Any]]:
     drawn = max((bar.end for bar in bars.planned), default=0.0)
     actual, planned = _work(bars.actual), _work(bars.planned)
     tasks = Counter(bar.worker for bar in bars.actual or bars.planned)
-    rows = []
+    index = run.cluster.index
+    rows: list[dict[str, Any]] = []
     for worker in run.cluster.workers:
         busy, plan = actual.get(worker.name, 0.0), planned.get(worker.name, 0.0)
         rows.append(
@@ -157,6 +158,13 @@ def _worker_rows(run: RunRecord, bars: Bars) -> list[dict[str, Any]]:
                 "planned": plan / (drawn * worker.threads) if drawn else None,
             }
         )
+    # How many threads those have that joined later, nobody has noted.
+    unsaid = {"busy": None, "planned": None}
+    joined = {task.worker: task.worker_kind for task in run.tasks if task.worker not in index}
+    rows += [
+        {"name": name, "kind": kind, "tasks": tasks[name], **unsaid}
+        for name, kind in joined.items()
+    ]
     return rows
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
 from orchestrator_core.cli.gantt import COLOURS, MOST_LINES, OTHER_COLOUR, Palette, draw
 from orchestrator_core.cli.lanes import Piece, WorkerUse
 
@@ -98,3 +100,18 @@ def test_the_legend_tears_no_entry_and_keeps_to_the_width() -> None:
 
 def test_a_schedule_of_no_length_can_be_drawn() -> None:
     assert chart([use("a", [Piece(0, 0, 0)])], 0.0, 0.0, 40)[0].startswith("a │")
+
+
+def test_names_in_other_scripts_leave_the_bars_where_they_are() -> None:
+    """Such a character takes two cells."""
+    uses = [use("数据", [Piece(0, 20, 0)]), use("数" * 20, [])]
+    lines = draw(uses, Palette(["k"], uses), 20.0, 0.0, 44)
+    ends = [line.plain.index("│") for line in lines[:2]]
+    assert [cell_len(line.plain[:end]) for line, end in zip(lines, ends, strict=False)] == [19, 19]
+    assert lines[1].plain.startswith("数" * 8 + "…")
+
+
+def test_a_long_kind_is_cut_in_the_legend() -> None:
+    shown = [use("a", [Piece(0, 1, 0)])]
+    (line,) = Palette(["k" * 200], shown).legend(80).plain.splitlines()
+    assert line == "■ " + "k" * 39 + "…"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 
 import dask
@@ -130,7 +133,7 @@ def test_enable_and_disable(invoke: Invoke, cluster: LocalCluster) -> None:
 def test_nobody_answers(
     invoke: Invoke, where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("orchestrator_core.execute.dask.remote.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("orchestrator_core.execute.dask.greeting.CONNECT_SECONDS", 0.1)
     failed = invoke("live", "status", where)
     assert (failed.code, failed.out) == (1, "")
     assert failed.err.startswith(f"error: no Dask scheduler answers at {where!r}")
@@ -139,13 +142,74 @@ def test_nobody_answers(
 
 @pytest.mark.parametrize("where", ["http://127.0.0.1:9", "no address", ""])
 def test_no_client_is_begun_for_what_is_no_address(
-    invoke: Invoke, where: str, monkeypatch: pytest.MonkeyPatch
+    invoke: Invoke, where: str, no_client: list[str]
 ) -> None:
-    """It would wait ten seconds for itself when it is dropped, and say so in a traceback."""
+    assert invoke("live", "status", where).code == 1
+    assert no_client == []
+
+
+@pytest.fixture
+def no_client(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses for which a client was begun, which is not to happen: it would wait ten seconds
+    for itself when it is dropped, and say so in a traceback."""
     begun: list[str] = []
     monkeypatch.setattr("distributed.Client", lambda address, **_: begun.append(address))
-    assert invoke("live", "status", where).code == 1
-    assert begun == []
+    return begun
+
+
+def test_a_worker_is_no_scheduler(
+    invoke: Invoke, cluster: LocalCluster, no_client: list[str]
+) -> None:
+    assert cluster.scheduler is not None
+    worker = next(iter(cluster.scheduler.workers))
+    failed = invoke("live", "status", worker)
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err.startswith(f"error: at {worker!r} is a Dask worker, no scheduler")
+    assert no_client == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"", "has not answered within 0.2 s"),
+        (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "does not speak as Dask does"),
+    ],
+)
+def test_who_listens_and_is_no_dask_server(
+    invoke: Invoke,
+    answer: bytes,
+    said: str,
+    no_client: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A dashboard waits for the rest of what it takes for a request; others complain of it."""
+    monkeypatch.setattr("orchestrator_core.execute.dask.greeting.CONNECT_SECONDS", 0.1)
+    if not answer:
+        monkeypatch.setattr("orchestrator_core.execute.dask.greeting.ANSWER_SECONDS", 0.1)
+    with listening(answer) as where:
+        failed = invoke("live", "status", where)
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err.startswith(f"error: what {'answers' if answer else 'listens'} at {where!r}")
+    assert said in failed.err
+    assert no_client == []
+
+
+@contextmanager
+def listening(answer: bytes) -> Iterator[str]:
+    """The address of somebody who says `answer` to whoever comes first, and no more."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(answer)
+                while connection.recv(1000):
+                    pass
+
+        thread = Thread(target=serve)
+        thread.start()
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        thread.join()
 
 
 def test_an_encrypted_scheduler_without_certificates_is_told_what_to_name(invoke: Invoke) -> None:

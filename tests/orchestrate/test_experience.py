@@ -131,6 +131,13 @@ def test_other_graphs_other_clusters_and_failures_teach_nothing() -> None:
     )
 
 
+def test_a_run_that_workers_joined_later_teaches_nothing_of_those_before_them() -> None:
+    late = TaskRecord("t", "t", "joined", "fast", 0.5, 1.0)
+    for mode, predicted in (("observed", None), ("planned", 9.0)):
+        assert lessons(run(mode, 4.0, predicted, tasks=(late,))) == Lessons()
+    assert Lessons.of_dask([run("observed", 4.0, tasks=(late,))], CLUSTER) == Lessons()
+
+
 def test_links_that_are_better_known_make_no_other_cluster() -> None:
     measured = Cluster(CLUSTER.workers, Link(latency=0.003, bandwidth=4e8))
     assert lessons(run("observed", 8.0, cluster=measured)).dask == [8.0]

@@ -211,6 +211,19 @@ def test_a_task_that_fits_nowhere_is_named_in_the_reason(store):
     assert "'embed' needs 2 GPU" in advice.reason
 
 
+@pytest.mark.parametrize("wish", [{"memory": 4e15}, {"resources": {"GPU": 2}}])
+def test_what_no_worker_has_is_told_once_even_before_anything_was_learned(store, caplog, wish):
+    advisor, cluster = Orchestrator(store), Cluster([Worker("w0", memory=8e9)])
+    for token in ("a", "b"):
+        builder = TaskGraph.build()
+        builder.task(f"big-{token}", **wish)
+        builder.task("small")
+        reason = advisor.advise(builder.done(), cluster, "flow").reason
+        assert reason.startswith(f"not planned: task 'big-{token}' needs ")
+    (told,) = [each.getMessage() for each in caplog.records]
+    assert told.startswith("left to Dask, which heeds no hints: task 'big-a' needs ")
+
+
 def test_a_graph_that_states_its_times_needs_no_first_run(store):
     builder = TaskGraph.build()
     for i in range(8):

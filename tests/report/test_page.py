@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator_core.report import render, write
-from orchestrator_core.report.gantt import short_kind
+from orchestrator_core.report.gantt import short_kind, short_kinds
 from tests.report.runs import two_worker_run, wide_run
 
 PAYLOADS = [
@@ -51,6 +51,14 @@ def test_the_cards_show_promise_proof_and_outcome():
     text = render(two_worker_run())
     for figure in ("6.60 s", "6.00 s", "5.00 s", "20.0 %", "9.00 s", "actual +10.0 %", "1.50"):
         assert figure in text
+
+
+def test_a_worker_that_joined_later_is_among_the_workers():
+    run = two_worker_run()
+    late = replace(run.tasks[0], worker="joined", worker_kind="kind-of-joined")
+    text = render(replace(run, tasks=(late, *run.tasks[1:])))
+    assert "<td>joined</td><td>kind-of-joined</td>" in text
+    assert "kind-of-joined" not in render(run)
 
 
 def test_a_promise_that_was_made_in_parts_says_when():
@@ -142,3 +150,7 @@ def test_write_gives_the_absolute_path(tmp_path, monkeypatch):
 )
 def test_kinds_are_named_as_people_say_them(kind, short):
     assert short_kind(kind) == short
+
+
+def test_kinds_that_would_read_the_same_are_named_in_full():
+    assert short_kinds(["a.load", "b.load", "c.fit"]) == ["a.load", "b.load", "fit"]

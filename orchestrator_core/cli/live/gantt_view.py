@@ -8,11 +8,11 @@ from typing import Any
 from rich.text import Text
 
 from orchestrator_core import words
-from orchestrator_core.cli.console import clean, results
-from orchestrator_core.cli.gantt import LONGEST_NAME, MOST_LINES, Palette, draw
+from orchestrator_core.cli.console import results
+from orchestrator_core.cli.gantt import MOST_LINES, Palette, draw, margin_of
 from orchestrator_core.cli.lanes import Piece, WorkerUse, pack
 from orchestrator_core.cli.live.status_view import show_run
-from orchestrator_core.report.gantt import short_kind
+from orchestrator_core.report.gantt import short_kinds
 
 Answer = Mapping[str, Any]
 Span = tuple[str, str, float, float]
@@ -33,7 +33,7 @@ def show(answer: Answer) -> None:
     workers = _busiest(happened, planned)
     rows = list(_rows(workers, kinds, happened, planned))
     length = max([end for _, _, _, end in (*happened, *planned)], default=0.0)
-    palette, width = Palette([short_kind(kind) for kind in kinds], rows), min(console.width, WIDEST)
+    palette, width = Palette(short_kinds(kinds), rows), min(console.width, WIDEST)
     console.print(_now(answer, rows, length, width), no_wrap=True, overflow="crop")
     bound = answer["run"].get("lower_bound") or 0.0
     for line in draw(rows, palette, length, bound, width):
@@ -95,7 +95,7 @@ def _now(answer: Answer, rows: Sequence[WorkerUse], length: float, width: int) -
     now = answer["now"]
     if answer["run"]["closed"] or not 0 < now <= length:
         return Text("")
-    margin = min(LONGEST_NAME, max((len(clean(use.name)) for use in rows), default=0)) + 1
+    margin = margin_of(rows)
     at = margin + round(max(10, width - margin - 2) * now / length)
     text = f"now, {words.seconds(now)} ▼"
     return Text(f"{text:>{at + 1}}" if len(text) <= at else f"{'':{at}}▼ now", "bold")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0
 
+TRIES = 3
+"""How often it is put on a scheduler from which others may take it off meanwhile."""
+
 HELD_UP_SECONDS = 3.0
 """How long somebody waits at first who does not want to wait for minutes."""
 
@@ -50,6 +53,21 @@ def ensure_plugin(client: Client, **options: Any) -> Any:
         InvalidInput: naming the option that cannot be used.
     """
     return _sync(client, _ensure_plugin, options)
+
+
+def enter(client: Client, token: str, **options: Any) -> Any:
+    """The same for as long as some block is open: that of this token is from now on.
+
+    Raises:
+        InvalidInput: naming the option that cannot be used.
+    """
+    return _sync(client, _enter, token, options)
+
+
+def leave(client: Client, token: str, timeout: float = STOP_SECONDS) -> Any:
+    """The block of this token has ended; with the last one the plugin leaves, unless it was put
+    there for good. Returns whether all runs were written within `timeout` seconds, if so."""
+    return _sync(client, _leave, token, timeout)
 
 
 def wait_ready(client: Client, timeout: float = READY_SECONDS) -> Any:
@@ -151,10 +169,25 @@ async def _end(client: Any, run_id: str) -> list[str]:
 async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:
     # What cannot be used is refused whether the plugin is there or not.
     plugin = OrchestratorPlugin(**options)
-    if await client.run_on_scheduler(_has_plugin):
+    if await client.run_on_scheduler(_keep):
         return False
     await client.register_plugin(plugin)
     return True
+
+
+async def _enter(client: Any, token: str, options: Mapping[str, Any]) -> None:
+    plugin = OrchestratorPlugin(**options)
+    plugin.guests.decide = True
+    for _ in range(TRIES):
+        if await client.run_on_scheduler(_welcome, token, client.id):
+            return
+        await client.register_plugin(plugin)
+
+
+async def _leave(client: Any, token: str, timeout: float) -> bool:
+    if not await client.run_on_scheduler(_has_plugin):
+        return True
+    return bool(await client.scheduler.orchestrator_stop(timeout=timeout, guest=token))
 
 
 async def _remove_plugin(client: Any, timeout: float) -> bool:
@@ -219,4 +252,24 @@ async def _records(client: Any, run_id: str) -> list[KeyedRecord]:
 
 
 def _has_plugin(dask_scheduler: Scheduler) -> bool:
-    return any(isinstance(p, OrchestratorPlugin) for p in dask_scheduler.plugins.values())
+    return _plugin_on(dask_scheduler) is not None
+
+
+def _keep(dask_scheduler: Scheduler) -> bool:
+    """Is the plugin there? Then it stays, for whomever it had come."""
+    plugin = _plugin_on(dask_scheduler)
+    if plugin is not None:
+        plugin.guests.decide = False
+    return plugin is not None
+
+
+def _welcome(token: str, client: str, dask_scheduler: Scheduler) -> bool:
+    plugin = _plugin_on(dask_scheduler)
+    if plugin is not None:
+        plugin.guests.enter(token, client)
+    return plugin is not None
+
+
+def _plugin_on(scheduler: Scheduler) -> OrchestratorPlugin | None:
+    plugins = scheduler.plugins.values()
+    return next((each for each in plugins if isinstance(each, OrchestratorPlugin)), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
 
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask import client as calls
@@ -26,7 +27,8 @@ class optimize:
     computations, or register the plugin for good. A machine that has to compile what plans, which
     takes minutes, is not waited for: it is logged, and Dask places tasks itself until it is done.
     ``async with`` is for asynchronous clients.
-    Where the scheduler has the plugin already, that one is used and stays.
+    Where the scheduler has the plugin already, that one is used; it leaves with the last block, or
+    stays if somebody has put it there for good.
 
     Args:
         client: connected to any Dask cluster whose scheduler can import this package.
@@ -56,7 +58,7 @@ class optimize:
         self._client: Any = client
         self._ready_seconds = ready_seconds
         self._stop_seconds = stop_seconds
-        self._is_ours = False
+        self._token = ""
         where = {"store": store} if store is None or isinstance(store, str) else {"advisor": store}
         self._options = {**where, "mode": mode, **options}
 
@@ -87,7 +89,8 @@ class optimize:
         await self._exit()
 
     async def _enter(self) -> None:
-        self._is_ours = await calls.ensure_plugin(self._client, **self._options)
+        self._token = uuid4().hex
+        await calls.enter(self._client, self._token, **self._options)
         if self._ready_seconds is None:
             if holdup := await calls.wait_willing(self._client):
                 log.warning("graphs are left to Dask for now; %s", holdup)
@@ -95,6 +98,4 @@ class optimize:
             await calls.wait_ready(self._client, self._ready_seconds)
 
     async def _exit(self) -> None:
-        if self._is_ours:
-            self._is_ours = False
-            await calls.remove_plugin(self._client, self._stop_seconds)
+        await calls.leave(self._client, self._token, self._stop_seconds)

@@ -16,6 +16,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 
 from orchestrator_core.execute.advice import Advisor, check_advisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
+from orchestrator_core.execute.dask.guests import Guests
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.steer.override import Override
 from orchestrator_core.execute.dask.watch.publish import publish
@@ -32,6 +33,9 @@ FOLLOWED = frozenset({"processing", "memory", "erred", "forgotten"})
 
 CLOSE_SECONDS = 10.0
 """How long a closing scheduler waits until all runs are written."""
+
+LOST_SECONDS = 10.0
+"""How long a client that was lost may take to connect again, until its blocks count as ended."""
 
 LEAVE_SECONDS = 2.0
 """How long who asks us to leave waits until the workers have been told."""
@@ -94,12 +98,14 @@ class OrchestratorPlugin(SchedulerPlugin):
         )
         check_advisor(advisor)
         self.advisor = advisor
+        self.guests = Guests()
         self.session: Session | None = None
         self._undo: list[Callable[[], object]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels: settings, never the live session."""
-        return {"options": self.options, "advisor": self.advisor, "session": None, "_undo": []}
+        settings = {"options": self.options, "advisor": self.advisor, "guests": self.guests}
+        return {**settings, "session": None, "_undo": []}
 
     async def start(self, scheduler: Scheduler) -> None:
         """Begin on this scheduler; if that fails, the plugin does nothing.
@@ -170,6 +176,10 @@ class OrchestratorPlugin(SchedulerPlugin):
 
     def remove_client(self, scheduler: Scheduler, client: str) -> None:
         self._guarded("remove_client", lambda session: session.remove_client(client))
+        if self.guests.decide and self.session is not None:
+            # It may be back in a moment; and nothing leaves in the middle of what goes on now.
+            timer = asyncio.get_running_loop().call_later(LOST_SECONDS, self._look_for_guests)
+            self._undo.append(timer.cancel)
 
     def valid_workers_downscaling(
         self, scheduler: Scheduler, workers: list[WorkerState]
@@ -211,14 +221,24 @@ class OrchestratorPlugin(SchedulerPlugin):
                 self._stop("the plugin was removed")
         original(name)
 
-    async def _remove(self, timeout: float) -> bool:
-        """Leave the scheduler; were all runs written within `timeout` seconds?"""
+    def _look_for_guests(self) -> None:
         session = self.session
-        if session is None:
-            return True
-        for name, plugin in list(session.scheduler.plugins.items()):
+        if session is not None and self.guests.only(session.scheduler.clients):
+            log.info("the clients for whom the plugin was here are gone, and so it leaves")
+            self._take_off(session.scheduler)
+
+    def _take_off(self, scheduler: Scheduler) -> None:
+        for name, plugin in list(scheduler.plugins.items()):
             if plugin is self:
-                session.scheduler.remove_plugin(name)
+                scheduler.remove_plugin(name)
+
+    async def _remove(self, timeout: float, guest: str | None) -> bool:
+        """Leave the scheduler, for a guest if it was the last; were all runs written within
+        `timeout` seconds?"""
+        session = self.session
+        if session is None or (guest is not None and not self.guests.leave(guest)):
+            return True
+        self._take_off(session.scheduler)
         # Who asked may close the workers next, and they would complain of what comes too late.
         leaving = asyncio.ensure_future(session.meters.settled())
         await asyncio.wait([leaving], timeout=min(timeout, LEAVE_SECONDS))

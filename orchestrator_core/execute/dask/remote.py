@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator_core.errors import ClusterError, InvalidInput
 from orchestrator_core.execute.dask.client import STOP_SECONDS, ensure_plugin, remove_plugin
+from orchestrator_core.execute.dask.greeting import greet, nobody
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -20,43 +21,20 @@ Answer = dict[str, Any]
 
 @contextmanager
 def connect(address: str) -> Iterator[Client]:
-    """A client of the scheduler at that address; waits at most `CONNECT_SECONDS` for it.
+    """A client of the scheduler at that address.
 
     Raises:
-        ClusterError: if nobody answers there.
+        ClusterError: if nobody answers there, or no scheduler.
     """
     from distributed import Client
 
+    asyncio.run(greet(address))
     try:
-        asyncio.run(_greet(address))
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"no Dask scheduler answers at {address!r}: does it run, and is this the address that "
-            "it printed when it started, such as tcp://127.0.0.1:8786?"
-        ) from error
+        raise nobody(address) from error
     with client:
         yield client
-
-
-async def _greet(address: str) -> None:
-    """Connect once, and close: a client that cannot begin waits ten seconds before it goes.
-
-    Raises:
-        OSError, ValueError: if nobody answers, or that is no address. ClusterError: if certificates
-            are missing.
-    """
-    from distributed.comm.core import connect as reach
-    from distributed.security import Security
-
-    arguments = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
-    if address.startswith("tls://") and arguments.get("ssl_context") is None:
-        raise ClusterError(
-            f"{address!r} is encrypted, and no certificates are configured here; name them in "
-            "Dask's configuration: distributed.comm.tls.ca-file, .client.cert and .client.key"
-        )
-    comm = await reach(address, timeout=CONNECT_SECONDS, **arguments)  # type: ignore[no-untyped-call]
-    await comm.close()
 
 
 def status(client: Client) -> Answer:

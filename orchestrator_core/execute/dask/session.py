@@ -24,6 +24,7 @@ from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
 from orchestrator_core.execute.dask.plans.advisory import Advisory
+from orchestrator_core.execute.dask.plans.anew import Anew
 from orchestrator_core.execute.dask.plans.announcing import Announcing
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.planning import Planning
@@ -88,7 +89,12 @@ class Session:
         self.elastic = Elastic(scheduler, self.roster, self.control.remaining, self.fault)
         self.settled = Settled()
         self.advisory = Advisory(make_advisor, self.fault, self._ready)
-        self.planning = Planning(options, self.advisory, self.steering, self.control, self.fault)
+        self.planning = Planning(
+            options, self.advisory, self.steering, self.control, self.fault, self._divide
+        )
+        self.anew = Anew(
+            self.roster, self.steering.tasks, self.planning, lambda: self._runs, self.fault
+        )
         # Looked at with each transition; to look is cheaper than to ask.
         self._ledgers = self.recorder.ledgers
         self._follows, self._steered = self.steering.follower.slots, self.control.steered
@@ -134,6 +140,7 @@ class Session:
         for run in list(self._runs):
             run.close("cancelled")
         self.announcements.clear()
+        self.anew.cancel()
         self.control.stop()
         self.elastic.uninstall()
         self.steering.uninstall(reason)
@@ -163,6 +170,7 @@ class Session:
 
     def _rest(self) -> None:
         """The steering has withdrawn: nobody else has anything to do either."""
+        self.anew.cancel()
         self.control.stop()
         self.elastic.uninstall()
         self.meters.leave()
@@ -194,6 +202,13 @@ class Session:
         if len(self._runs) > OPEN_RUNS:
             next(iter(self._runs)).close("cancelled")
         self.planning.plan(run)
+
+    def _divide(self, run: GraphRun, rest: GraphRun) -> None:
+        """What is left of the run is a run of its own from now on."""
+        self.control.end(run)
+        run.cede(rest)
+        self._runs[rest] = None
+        self.recorder.watch(rest.open, rest)
 
     def _begin_early(self) -> None:
         """A worker is there: graphs of which nothing has begun or gone meanwhile begin."""
@@ -254,7 +269,7 @@ class Session:
         name = self.roster.add(address)
         self.steering.worker_joined(name)
         self._begin_early()
-        self._spawn(self._describe([address]))
+        self._spawn(self._welcome(address))
         self.meters.install([address])
 
     def remove_worker(self, address: str) -> None:
@@ -264,8 +279,13 @@ class Session:
         self.announcements.prepared.pop(name or "", None)
         if name is not None and name not in self.roster:
             self.steering.worker_lost(name)
+        self.anew.changed()
 
     # --- small questions ---------------------------------------------------------------------
+
+    async def _welcome(self, address: str) -> None:
+        await self._describe([address])
+        self.anew.changed()
 
     async def _describe(self, addresses: list[str]) -> None:
         for address, said in (await describe.ask(self.scheduler, addresses)).items():

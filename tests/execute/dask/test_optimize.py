@@ -13,7 +13,7 @@ from distributed import Client, Scheduler, Worker
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
 from orchestrator_core.execute.record import RunRecord
 from tests.execute.dask.advisors import FixedAdvisor
-from tests.execute.dask.cluster import cluster_test, layers, result, start, stop
+from tests.execute.dask.cluster import cluster_test, layers, result, start, stop, until
 
 WRITTEN: list[RunRecord] = []
 
@@ -195,4 +195,61 @@ async def test_a_wrong_argument_is_refused_where_it_was_written(
     assert await client.ensure_plugin(c, mode="observe", advisor=Writer())
     with pytest.raises(ValueError, match="mode = 'bogus' is no mode"):
         await client.ensure_plugin(c, mode="bogus")
+    assert await client.remove_plugin(c)
+
+
+@cluster_test()
+async def test_the_plugin_leaves_with_the_last_of_several_blocks(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    async with Client(s.address, asynchronous=True) as other, optimize(c, Writer()):
+        async with optimize(other, Writer()), optimize(c, Writer()):
+            plugin = s.plugins["orchestrator"]
+        assert s.plugins["orchestrator"] is plugin
+        graph, keys = layers()
+        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    assert "orchestrator" not in s.plugins
+    assert [run.mode for run in WRITTEN] == ["planned"]
+
+
+@cluster_test()
+async def test_who_came_first_may_leave_first(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    async with Client(s.address, asynchronous=True) as other:
+        first, second = optimize(c, Writer()), optimize(other, Writer())
+        await first.__aenter__()
+        async with second:
+            await first.__aexit__(None, None, None)
+            graph, keys = layers()
+            assert await other.gather(other.get(graph, keys, sync=False)) == [result()] * 6
+        assert "orchestrator" not in s.plugins
+    assert [run.mode for run in WRITTEN] == ["planned"]
+
+
+@cluster_test()
+async def test_a_client_that_is_lost_keeps_the_plugin_only_for_others(
+    c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator_core.execute.dask.plugin.LOST_SECONDS", 0.0)
+    async with optimize(c, Writer()):
+        async with Client(s.address, asynchronous=True) as lost:
+            await optimize(lost, Writer()).__aenter__()
+        await until(lambda: lost.id not in s.clients)
+        assert "orchestrator" in s.plugins
+    assert "orchestrator" not in s.plugins
+    before = set(vars(s)), set(s.handlers)
+    async with Client(s.address, asynchronous=True) as lost:
+        await optimize(lost, Writer()).__aenter__()
+    await until(lambda: "orchestrator" not in s.plugins)
+    assert (set(vars(s)), set(s.handlers)) == before
+
+
+@cluster_test()
+async def test_who_puts_it_there_for_good_while_a_block_is_open_keeps_it(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    async with optimize(c, Writer()):
+        assert not await client.ensure_plugin(c)
+    assert "orchestrator" in s.plugins
     assert await client.remove_plugin(c)

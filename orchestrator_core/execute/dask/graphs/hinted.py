@@ -22,19 +22,26 @@ DEFAULTS = {
 }
 """Columns of numbers that a hint may state, and what holds where none does."""
 
+DATES = frozenset({"release", "deadline", "due"})
+
 
 def columns_of(
-    keys: Sequence[Key], hints: Mapping[Key, Hint], pins: Mapping[Key, Demand]
+    keys: Sequence[Key],
+    hints: Mapping[Key, Hint],
+    pins: Mapping[Key, Demand],
+    elapsed: float = 0.0,
 ) -> dict[str, Any]:
     """The columns of these n tasks that differ from the defaults, as `TaskGraph.from_columns`
-    takes them. A pin of the user's comes before a hint."""
+    takes them, `elapsed` seconds after dates began to count. A pin of the user's comes before a
+    hint."""
     columns: dict[str, Any] = {}
     if hints or pins:
         none = Demand()
         asked = {key: pins.get(key) or _demand(hint) for key, hint in hints.items()}
         columns["demands"] = [asked.get(key) or pins.get(key) or none for key in keys]
     for name, default in DEFAULTS.items() if hints else ():
-        columns[name] = _column(name, default, keys, hints)
+        column = _column(name, default, keys, hints)
+        columns[name] = np.maximum(0.0, column - elapsed) if name in DATES else column
     return columns
 
 

@@ -114,6 +114,25 @@ class GraphRun:
         """The graph is left to Dask."""
         self.advice, self.adopted, self.reason = advice, False, reason
 
+    def rest(self, keys: Set[Key], cluster: Cluster, now: float) -> GraphRun:
+        """What is left of the graph, `keys`, as a run on these workers; nobody follows it yet."""
+        left = self.snapshot.part(keys, now - self.started_at)
+        run = GraphRun(left, cluster, now, self._done)
+        run.wanted = self.wanted & keys
+        return run
+
+    def cede(self, rest: GraphRun) -> None:
+        """The tasks of `rest` that have not come to an end are its own from now on."""
+        rest._open &= self._open
+        self._open -= rest._open
+        kept = self.snapshot.place.keys() - rest._open
+        self.snapshot, self.wanted = self.snapshot.part(kept), self.wanted - rest._open
+        n = len(rest._open)
+        self.decline(f"{self.reason}; {n} tasks were planned as a run of their own later on")
+        self.afterwards = None
+        if not self._open:
+            self.close()
+
     def finished(self) -> Finished:
         """What is to be remembered, once closed."""
         advice = self.advice

@@ -7,7 +7,7 @@ the `TaskGraph` are made from the copy when they are first asked for, in whateve
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from operator import attrgetter
@@ -45,6 +45,8 @@ class Snapshot(Keyed):
         inputs: (n,) keys that each task reads; those that are none of `keys` are there already.
         pins: what is asked for the tasks that no plan may place.
         stated: the users' annotations for us.
+        elapsed: seconds since the graph arrived, from when dates in hints count.
+        known: (n,) its names where they are known, and title its flow: those of a larger graph.
     """
 
     keys: tuple[Key, ...]
@@ -52,6 +54,9 @@ class Snapshot(Keyed):
     inputs: Sequence[Sequence[Key]]
     pins: Mapping[Key, Demand] = field(default_factory=dict)
     stated: Mapping[Key, object] = field(default_factory=dict)
+    elapsed: float = 0.0
+    known: tuple[str, ...] = ()
+    title: str = ""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -64,7 +69,7 @@ class Snapshot(Keyed):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """(n,) unique names, the same in each run as far as they can be."""
-        return stable_names(self.keys, self.inputs)
+        return self.known or stable_names(self.keys, self.inputs)
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
@@ -102,7 +107,7 @@ class Snapshot(Keyed):
             kinds=self.kinds,
             producer=[a for a, _ in edges],
             consumer=[b for _, b in edges],
-            **columns_of(self.keys, self.hints, self.pins),
+            **columns_of(self.keys, self.hints, self.pins, self.elapsed),
         )
 
     @cached_property
@@ -134,8 +139,25 @@ class Snapshot(Keyed):
     @cached_property
     def flow(self) -> str:
         """The most frequent kinds, joined: ``"read-csv+sum+merge"``."""
+        if self.title:
+            return self.title
         counted = sorted(Counter(self.kinds).items(), key=lambda item: (-item[1], item[0]))
         return "+".join(kind for kind, _ in counted[:FLOW_KINDS])
+
+    def part(self, keys: Container[Key], elapsed: float = 0.0) -> Snapshot:
+        """Of those of these tasks alone, by the same names, if they have names; `elapsed` seconds
+        after this snapshot was taken."""
+        places = [i for i, key in enumerate(self.keys) if key in keys]
+        return Snapshot(
+            keys=tuple([self.keys[i] for i in places]),
+            prefixes=tuple([self.prefixes[i] for i in places]),
+            inputs=[self.inputs[i] for i in places],
+            pins={key: demand for key, demand in self.pins.items() if key in keys},
+            stated={key: stated for key, stated in self.stated.items() if key in keys},
+            elapsed=self.elapsed + elapsed,
+            known=tuple([self.names[i] for i in places]) if "names" in vars(self) else (),
+            title=self.flow,
+        )
 
 
 def take(

@@ -45,7 +45,10 @@ class Planning:
         steering: Steering,
         control: Control,
         fault: Callable[[str, Exception], None],
+        divide: Callable[[GraphRun, GraphRun], None],
     ) -> None:
+        """`divide` is told a run and the rest of it that has a plan of its own from now on."""
+        self._divide = divide
         self._options, self._advisory = options, advisory
         self._steering, self._control, self._fault = steering, control, fault
         self._declined = Declined()
@@ -53,20 +56,54 @@ class Planning:
 
     def plan(self, run: GraphRun) -> None:
         """Ask what to do with the graph of this run, if that can make sense."""
-        least = self._options.min_tasks or 1
-        if self._steering.carrier is None:
-            run.decline("only observing")
-        elif run.snapshot.n_plannable < least:
-            run.decline(f"fewer than {least} tasks may be placed")
-        elif len(run.snapshot) > (self._options.max_tasks or math.inf):
-            n, most = len(run.snapshot), self._options.max_tasks
-            run.decline(f"left to Dask: {n} tasks; at most {most} are planned")
+        if (senseless := self.is_senseless(run)) is not None:
+            run.decline(senseless)
         elif (reason := self._declined.get(run)) is not None:
             run.decline(reason)
             run.afterwards = partial(advise, run)
             self._look_on(run, self._declined.advice(run))
         else:
             self._ask(run)
+
+    def is_senseless(self, run: GraphRun) -> str | None:
+        """Why nobody need be asked about the run; None if that can make sense."""
+        least, most = self._options.min_tasks or 1, self._options.max_tasks or math.inf
+        if self._steering.carrier is None:
+            return "only observing"
+        if run.snapshot.n_plannable < least:
+            return f"fewer than {least} tasks may be placed"
+        if len(run.snapshot) > most:
+            return f"left to Dask: {len(run.snapshot)} tasks; at most {most} are planned"
+        return None
+
+    def plan_rest(self, run: GraphRun, rest: GraphRun) -> bool:
+        """Ask what to do with what is left of a run that Dask has; False if nobody can be asked
+        now. Nothing waits for the answer."""
+        slots: dict[Key, Slot] = {}
+        answer = self._advisory.ask(partial(_think, rest, slots))
+        if answer is not None:
+            adopt = partial(self._adopt_rest, run, slots)
+            answer.add_done_callback(partial(self._later, adopt, rest))
+        return answer is not None
+
+    def _adopt_rest(
+        self, run: GraphRun, slots: Mapping[Key, Slot], rest: GraphRun, answer: Future[Advice]
+    ) -> None:
+        if run.closed or run.adopted or self._steering.carrier is None:
+            return
+        try:
+            advice = answer.result()
+            refusal = self._refusal(advice)
+            if refusal is None:
+                self._divide(run, rest)
+                self._carry_out(rest, advice, slots)
+            else:
+                n = len(rest.cluster)
+                run.notes.append(
+                    f"judged again with {n} workers for {len(rest.open)} tasks: {refusal}"
+                )
+        except Exception as error:
+            self._fault("advice", error)
 
     def ended(self, run: GraphRun) -> None:
         """The run is over: what takes longer may be thought about now, for the next time."""
@@ -82,16 +119,8 @@ class Planning:
             self._fault("refine", error)
 
     def _ask(self, run: GraphRun) -> None:
-        graph, cluster = run.snapshot, run.cluster
         slots: dict[Key, Slot] = {}
-
-        def think(advisor: Advisor) -> Advice:
-            advice = advise(run, advisor)
-            if advice.plan is not None and advice.adopted:
-                slots.update(slots_of(advice.plan.schedule, graph, cluster.index))
-            return advice
-
-        answer = self._advisory.ask(think)
+        answer = self._advisory.ask(partial(_think, run, slots))
         if answer is None:
             run.decline(self._advisory.holdup or "the advisor is still busy or warming up")
         elif answered(answer, self._blocking):
@@ -160,7 +189,10 @@ class Planning:
             run.notes.append(f"the plan came late: {started} tasks had started")
         if started == len(slots):
             run.decline("the plan came too late", advice)
-            return
+        else:
+            self._carry_out(run, advice, slots)
+
+    def _carry_out(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
         run.adopt(advice)
         self._steering.follow(slots, holds_of(advice.holds, run.snapshot))
         course = self._course(run, advice)
@@ -186,3 +218,11 @@ def advise(run: GraphRun, advisor: Advisor) -> Advice:
     """What the advisor says of the run's graph; takes its time."""
     graph = run.snapshot
     return advisor.advise(graph.graph, run.cluster, graph.flow, **graph.wishes)
+
+
+def _think(run: GraphRun, slots: dict[Key, Slot], advisor: Advisor) -> Advice:
+    """As `advise`; what of it is to be followed is put into `slots`."""
+    advice = advise(run, advisor)
+    if advice.plan is not None and advice.adopted:
+        slots.update(slots_of(advice.plan.schedule, run.snapshot, run.cluster.index))
+    return advice

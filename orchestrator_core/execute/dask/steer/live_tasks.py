@@ -53,6 +53,11 @@ class LiveTasks:
         """How many of the tasks are gone, or a worker has been told of them."""
         return sum([(self.state(key) or "forgotten") not in NOT_STARTED for key in keys])
 
+    def not_begun(self, keys: Iterable[Key]) -> frozenset[Key]:
+        """Those of the keys that no worker has begun, as far as heartbeats tell."""
+        found = ((key, self._task(key)) for key in keys)
+        return frozenset([key for key, task in found if task is not None and not _is_begun(task)])
+
     def sent(self, keys: Iterable[Key]) -> Iterator[tuple[Key, str]]:
         """Where those of the keys are that a worker has been told of."""
         for key in keys:
@@ -176,3 +181,8 @@ class LiveTasks:
 
     def _task(self, key: Key) -> TaskState | None:
         return self._scheduler.tasks.get(key)  # type: ignore[call-overload,no-any-return]
+
+
+def _is_begun(task: TaskState) -> bool:
+    worker = task.processing_on
+    return task.state not in NOT_STARTED and (worker is None or task in worker.executing)

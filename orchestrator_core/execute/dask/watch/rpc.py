@@ -20,7 +20,9 @@ PLAN_BYTES = 4_000_000
 class Handlers:
     """Puts the handlers on a scheduler, and takes them off again."""
 
-    def __init__(self, status: Status, remove: Callable[[float], Awaitable[bool]]) -> None:
+    def __init__(
+        self, status: Status, remove: Callable[[float, str | None], Awaitable[bool]]
+    ) -> None:
         self._session = status.session
         self._status = status
         self._remove = remove
@@ -123,9 +125,10 @@ class Handlers:
         """What `why` says about the task of that key."""
         return why(self._status, key)
 
-    async def stop(self, timeout: float) -> bool:
-        """Take the plugin off the scheduler; were all runs written within `timeout` seconds?"""
-        return await self._remove(timeout)
+    async def stop(self, timeout: float, guest: str | None = None) -> bool:
+        """Take the plugin off the scheduler, or with `guest` end that block, and take it off if it
+        was the last; were all runs written within `timeout` seconds?"""
+        return await self._remove(timeout, guest)
 
 
 def _rows(run: AnnouncedRun) -> Iterable[dict[str, Any]]:

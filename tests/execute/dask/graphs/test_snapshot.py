@@ -175,3 +175,27 @@ async def test_tasks_come_in_the_order_in_which_dask_would_take_them(
     assert seen.keys[:3] == ("chain-0", "chain-1", "chain-2")
     assert seen.keys[-1] == "result"
     assert await future == 34
+
+
+@cluster_test()
+async def test_a_part_has_the_names_of_the_whole_and_its_dates_have_come_nearer(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    looker = Looker()
+    s.plugins["looker"] = looker  # type: ignore[assignment]
+    one, other = "0" * 32, "f" * 32
+    with dask.annotate(orchestrator={"due": 10, "release": 1}):
+        first = delayed(add)(dask_key_name=f"add-{one}")
+        second = delayed(add)(first, dask_key_name=f"add-{other}")
+        last = delayed(add)(second, dask_key_name="last-0")
+    assert await c.compute(last, optimize_graph=False) == 3
+    (whole,) = looker.seen
+    names = dict(zip(whole.keys, whole.names, strict=True))
+    part = whole.part({f"add-{other}", "last-0"}, elapsed=4.0)
+    assert set(part.names) == {names[f"add-{other}"], names["last-0"]}
+    assert part.label("last-0") == whole.label("last-0")
+    assert part.flow == whole.flow
+    assert len(part.graph.producer) == 1
+    dates = {(task.release, task.due) for task in map(part.graph.task, part.names)}
+    assert dates == {(0.0, 6.0)}
+    assert {task.due for task in map(whole.graph.task, whole.names)} == {10.0}

@@ -7,7 +7,7 @@ function legend() {
   const key = JSON.stringify([kinds, planned, asAreas, matchMedia("(prefers-color-scheme: dark)").matches]);
   if (key === legendOf) return;
   legendOf = key;
-  const entries = kinds.slice(0, palette.length).map((kind) => entry(kindName(kind), (p) => { p.fillStyle = colour(kind); p.fillRect(0, 1, 18, 10); }));
+  const entries = kinds.slice(0, palette.length).map((kind) => entry(apart(kind, kinds), (p) => { p.fillStyle = colour(kind); p.fillRect(0, 1, 18, 10); }));
   if (kinds.length > palette.length) entries.push(entry(many(kinds.length - palette.length, "other kind"), (p) => { p.fillStyle = OTHER; p.fillRect(0, 1, 18, 10); }));
   entries.push(element("b"));
   if (asAreas) entries.push(entry("threads busy", (p) => { p.fillStyle = palette[0]; p.fillRect(0, 4, 18, 8); }),
@@ -23,10 +23,11 @@ function legend() {
 }
 
 function entry(text, paint) {
-  const made = element("span"), sample = document.createElement("canvas"), p = sample.getContext("2d");
+  const made = element("span"), name = element("bdi", "", text), sample = document.createElement("canvas"), p = sample.getContext("2d");
   sample.width = 36; sample.height = 24;
   p.scale(2, 2);
   paint(p);
-  made.append(sample, text);
+  made.title = text;
+  made.append(sample, name);
   return made;
 }

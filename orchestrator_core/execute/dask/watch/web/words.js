@@ -8,6 +8,8 @@ const kindName = (kind) => {
   const name = kind.split(/[.:/]/).pop() || kind;
   return name.replace(/-[0-9a-f]{8,}$/, "") || name;
 };
+// The whole kind where another one would read the same.
+const apart = (kind, kinds) => kinds.some((other) => other !== kind && kindName(other) === kindName(kind)) ? kind : kindName(kind);
 
 function alarm(text) {
   by("alarm").hidden = !text;

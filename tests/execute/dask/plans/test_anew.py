@@ -1,0 +1,127 @@
+"""A graph that was left to Dask is judged again when other workers are there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from distributed import Client, Event, Scheduler, Worker
+
+from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.dask.plans.anew import PAUSE
+from orchestrator_core.execute.dask.session import Session
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import TaskGraph
+from tests.execute.dask.advisors import PricedAdvisor, plugin_of
+from tests.execute.dask.cluster import NO_MEMORY, add, cluster_test, start, stop, until, wait_for
+
+NEW = "new"
+
+
+def all_on_new(graph: TaskGraph, cluster: Cluster) -> dict[str, str]:
+    return dict.fromkeys(graph.names, NEW)
+
+
+class Choosy(PricedAdvisor):
+    """Sees no point in a plan as long as there is no worker of that name."""
+
+    def __init__(self) -> None:
+        super().__init__(all_on_new)
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        if NEW in cluster.names:
+            return super().advise(graph, cluster, flow)
+        self.asked.append((graph, cluster, flow))
+        return Advice(None, "no point in it")
+
+
+def two_blocked(ready: int = 6) -> tuple[dict[str, Any], list[str]]:
+    """Two tasks that wait for an event, and others; the keys of these."""
+    others = [f"a{i}" for i in range(ready)]
+    blocked = {f"b{i}": (wait_for, "go") for i in range(2)}
+    return {**blocked, **dict.fromkeys(others, (add,))}, others
+
+
+async def both_blocked(s: Scheduler) -> None:
+    """Until the scheduler knows what is executed."""
+    await until(lambda: all(len(state.executing) == 1 for state in s.workers.values()))
+
+
+def open_run(session: Session) -> Any:
+    (run,) = session.runs
+    return run
+
+
+@cluster_test(**NO_MEMORY)
+async def test_what_has_not_begun_is_a_planned_run_of_its_own(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = Choosy()
+    plugin = plugin_of(advisor)
+    session = await start(s, plugin)
+    graph, others = two_blocked()
+    futures = c.get(graph, list(graph), sync=False)
+    await both_blocked(s)
+    async with Worker(s.address, nthreads=2, name=NEW, memory_limit=0):
+        await until(lambda: len(session.runs) == 2)
+        assert await c.gather(futures[2:]) == [1] * len(others)
+        await Event("go").set()
+        assert await c.gather(futures) == [1] * len(graph)
+        await stop(s, plugin)
+    rest, first = sorted(advisor.runs, key=lambda run: run.mode, reverse=True)
+    assert (rest.mode, first.mode) == ("planned", "observed")
+    assert set(rest.graph.names) == {task.task for task in rest.tasks} == set(others)
+    assert NEW in rest.cluster.names
+    assert {task.worker for task in rest.tasks} == {NEW}
+    assert set(first.graph.names) == {task.task for task in first.tasks} == {"b0", "b1"}
+    assert NEW not in first.cluster.names
+    assert "no point in it; 6 tasks were planned as a run of their own" in first.reason
+    assert (first.status, rest.status) == ("ok", "ok")
+    assert first.flow == rest.flow
+    s.validate_state()
+
+
+@cluster_test(**NO_MEMORY)
+async def test_what_is_refused_again_is_told_and_not_asked_about_at_every_turn(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = Choosy()
+    plugin = plugin_of(advisor)
+    session = await start(s, plugin)
+    graph, _ = two_blocked()
+    futures = c.get(graph, list(graph), sync=False)
+    await both_blocked(s)
+    run = open_run(session)
+    async with Worker(s.address, nthreads=2, name="other", memory_limit=0):
+        await until(lambda: bool(run.notes))
+        assert run.notes[0].startswith("judged again with 3 workers for ")
+        assert run.notes[0].endswith(": no point in it")
+        judged = session.anew._judged[run]
+        assert judged.pause == 2 * PAUSE
+        judged.again = math.inf
+        async with Worker(s.address, nthreads=3, name="third", memory_limit=0):
+            await until(lambda: "third" in session.roster)
+            session.anew._look()
+            assert len(advisor.asked) == 2
+            await Event("go").set()
+            assert await c.gather(futures) == [1] * len(graph)
+    await stop(s, plugin)
+
+
+@cluster_test(**NO_MEMORY)
+async def test_one_more_of_the_same_is_no_reason_to_ask(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = Choosy()
+    plugin = plugin_of(advisor)
+    session = await start(s, plugin)
+    graph, _ = two_blocked()
+    futures = c.get(graph, list(graph), sync=False)
+    await both_blocked(s)
+    async with Worker(s.address, nthreads=1, name=NEW, memory_limit=0):
+        await until(lambda: session.anew._timer is not None)
+        session.anew._look()
+        await Event("go").set()
+        assert await c.gather(futures) == [1] * len(graph)
+        await stop(s, plugin)
+    assert len(advisor.asked) == 1
