@@ -54,9 +54,11 @@ def refusal_of(was: Price, now: Price, goal: Goal, has_coordinates: bool = False
         return "" if is_smaller else "XLA keeps no more of it than tiles would"
     if goal.memory is not None and was.temp_bytes > goal.memory and is_smaller:
         return ""
-    if now.seconds > _worth(was, has_coordinates) * was.seconds:
-        return f"in tiles it would take {now.seconds:.2g} s, as it is {was.seconds:.2g} s"
-    return ""
+    worth = _worth(was, has_coordinates)
+    if now.seconds <= worth * was.seconds:
+        return ""
+    told = f"in tiles it would take {now.seconds:.2g} s, as it is {was.seconds:.2g} s"
+    return told if now.seconds >= was.seconds else f"{told}: {worth:.2g} of it is asked, to be sure"
 
 
 def _worth(was: Price, has_coordinates: bool) -> float:

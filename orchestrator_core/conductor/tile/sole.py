@@ -117,7 +117,8 @@ def _tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
 def _where_alone(node: Node, sums: Any, limit: Any, given: Sequence[Any], tile: Tile) -> Any:
     (exponents, summands), axes = given, node.params["axes"]
     exponents = along(node.params["path"], exponents.astype(limit.dtype), dict(tile.size))
-    is_here = jnp.max(exponents, axes) >= limit
+    # A sum that is not finite is so by other elements too: 0 times infinity where a weight is 0.
+    is_here = (jnp.max(exponents, axes) >= limit) & jnp.isfinite(sums)
     return jnp.where(is_here, jnp.sum(summands, axes).astype(sums.dtype), sums)
 
 

@@ -69,6 +69,22 @@ def test_what_is_not_finite_spreads_as_in_the_original(bad: float, which: int) -
     np.testing.assert_allclose(ours[0], theirs[0], rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_the_gradient_of_a_row_with_one_weight_knows_what_is_not_finite_elsewhere(
+    bad: float,
+) -> None:
+    """The first row has the weight 1 at itself, and 0 times what is not finite beside it."""
+
+    def of(q: Array, k: Array, v: Array) -> Array:
+        return jax.nn.softmax(jnp.where(CAUSAL, q @ k.T, -jnp.inf)) @ v
+
+    v = V.copy()
+    v[N - 2, 1] = bad
+    ours, theirs = both(jax.value_and_grad(lambda *a: (of(*a) * K).sum()), Q, K, v)
+    assert np.isnan(theirs[1]).all()
+    assert np.isnan(ours[1]).all()
+
+
 def test_a_sum_of_exponentials_with_an_infinite_exponent_is_infinite() -> None:
     def of(x: Array, y: Array) -> Array:
         return jax.nn.logsumexp(x[:, None] + y[None], axis=1)

@@ -68,6 +68,18 @@ def test_coordinates_are_an_axis_that_is_summed_within(
     assert region.has_coordinates is is_of_points
 
 
+def test_a_gain_that_is_too_small_is_told_with_what_is_asked() -> None:
+    was = Price(1e-2, 10 * MB)
+    with on_device(known_device("cpu", "cpu")):
+        too_little = refusal_of(was, Price(0.8e-2, MB), Goal())
+        none = refusal_of(was, Price(1.2e-2, MB), Goal())
+    assert (
+        too_little
+        == "in tiles it would take 0.008 s, as it is 0.01 s: 0.6 of it is asked, to be sure"
+    )
+    assert none == "in tiles it would take 0.012 s, as it is 0.01 s"
+
+
 def test_memory_is_worth_any_time_to_who_has_not_enough() -> None:
     was, now = Price(1e-2, 10 * MB), Price(3e-2, MB)
     with on_device(known_device("cpu", "cpu")):
