@@ -132,6 +132,8 @@ class RunRecord:
         measured: the cluster at the end of the run, with links as transfers were found to take;
             None if none was measured.
         bursts: how the flow's code submitted the tasks; none where a graph came as a whole.
+        origin: where the flow's code stands, as `orchestrator_core.origin` says it; empty where
+            nobody knows.
     """
 
     run_id: str
@@ -150,6 +152,7 @@ class RunRecord:
     notes: tuple[str, ...] = field(default=())
     measured: Cluster | None = None
     bursts: tuple[Burst, ...] = ()
+    origin: str = ""
 
     @staticmethod
     def from_json(text: str | bytes) -> RunRecord:
