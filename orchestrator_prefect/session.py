@@ -77,7 +77,7 @@ class FlowSession:
         self.stored = Stored(info)
         self._names, self._waits = Occurrences(), Waits()
         self._keys = RunKeys()
-        self._outlook = Outlook(info.flow, self._keys.of)
+        self._outlook = Outlook(info.flow, self._keys.of, info.origin)
         self._followed: Schedule | None = None
         self._submissions: list[Submission] = []
         self._task_runs: dict[UUID, str] = {}

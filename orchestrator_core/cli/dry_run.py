@@ -65,11 +65,12 @@ def dry_run(
     Raises:
         OrchestratorError: if it is not known, cannot be priced or cannot be planned.
     """
-    from orchestrator_core.cli.found import open_store
+    from orchestrator_core.cli.found import naming, open_store
     from orchestrator_core.orchestrate import Orchestrator
 
     with (
         closing(open_store(store)) as opened,
+        naming(store),
         closing(Orchestrator(opened, budget=Budget(DEFAULT_SECONDS, effort.seed))) as orchestrator,
     ):
         question = price(target, machines, orchestrator, opened)

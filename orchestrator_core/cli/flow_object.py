@@ -7,22 +7,29 @@ Prefect.
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
-from orchestrator_core.cli.flow_source import name_in_source
+from orchestrator_core.cli.flow_source import file_of, name_in_source
 from orchestrator_core.cli.python_module import load_module
 from orchestrator_core.cli.target import FlowTarget
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.origin import origin_of, place_of
 
 
-def flow_name(target: FlowTarget) -> str:
-    """The name under which runs of the flow are stored.
+def flow_name(target: FlowTarget) -> tuple[str, str]:
+    """The name and the origin under which runs of the flow are stored.
 
     Raises:
         InvalidInput: if the module cannot be imported, or holds no such flow.
     """
-    told = name_in_source(target)
-    if told is not None:
-        return told
+    told, file = name_in_source(target), file_of(target.source)
+    if told is not None and file is not None:
+        return told, f"{place_of(str(file))}:{target.attribute}"
+    found = _flow(target)
+    return found.name, origin_of(getattr(found, "fn", None))
+
+
+def _flow(target: FlowTarget) -> Any:
     module = load_module(target.source, "a workflow file, FILE.py:FLOW or MODULE:FLOW")
     if not target.attribute:
         return _only_flow(module, target.source)
@@ -30,19 +37,19 @@ def flow_name(target: FlowTarget) -> str:
         raise InvalidInput(
             f"{target.source} has no {target.attribute!r}; {_possible(module, target.source)}"
         )
-    name = getattr(getattr(module, target.attribute), "name", None)
-    if not isinstance(name, str):
+    found = getattr(module, target.attribute)
+    if not isinstance(getattr(found, "name", None), str):
         raise InvalidInput(
             f"{target.attribute!r} in {target.source} is no flow; "
             f"{_possible(module, target.source)}"
         )
-    return name
+    return found
 
 
-def _flows(module: ModuleType) -> dict[str, str]:
-    """Flows' names by attribute."""
+def _flows(module: ModuleType) -> dict[str, Any]:
+    """Flows by attribute."""
     return {
-        attribute: value.name
+        attribute: value
         for attribute, value in vars(module).items()
         if callable(value)
         and hasattr(value, "task_runner")
@@ -50,9 +57,9 @@ def _flows(module: ModuleType) -> dict[str, str]:
     }
 
 
-def _only_flow(module: ModuleType, source: str) -> str:
+def _only_flow(module: ModuleType, source: str) -> Any:
     flows = _flows(module)
-    if len(set(flows.values())) != 1:
+    if len({flow.name for flow in flows.values()}) != 1:
         raise InvalidInput(f"which flow of {source}? {_possible(module, source)}")
     return next(iter(flows.values()))
 

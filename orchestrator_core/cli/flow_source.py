@@ -20,7 +20,7 @@ LARGEST = 2_000_000
 
 def name_in_source(target: FlowTarget) -> str | None:
     """The flow's name; None where the source alone does not tell it for certain."""
-    path = _path(target.source)
+    path = file_of(target.source)
     if path is None or not target.attribute:
         return None
     try:
@@ -32,7 +32,7 @@ def name_in_source(target: FlowTarget) -> str | None:
     return _name(module, target.attribute)
 
 
-def _path(source: str) -> Path | None:
+def file_of(source: str) -> Path | None:
     """The file of a path or of a dotted name; None if there is none."""
     if source.endswith(".py"):
         return Path(source)

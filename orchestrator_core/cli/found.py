@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from orchestrator_core.execute.record import RunRecord
-    from orchestrator_core.store.base import Store
+    from orchestrator_core.store.base import RunSummary, Store
     from orchestrator_core.store.sql import ScheduleStore
 
 Run = Annotated[
@@ -20,7 +22,9 @@ Run = Annotated[
         show_default=False,
     ),
 ]
-Flow = Annotated[str | None, typer.Option(help="With `last`: of this flow.")]
+Flow = Annotated[
+    str | None, typer.Option(help="With `last`: of this flow, by its name or as file:function.")
+]
 StoreUrl = Annotated[
     str | None,
     typer.Option("--store", metavar="URL", help="Database; default: `orchestrator db path`."),
@@ -46,6 +50,24 @@ def read_store(location: str | None) -> Store:
     from orchestrator_core.store.memory import MemoryStore
 
     return open_store(location) if is_begun(to_url(location)) else MemoryStore()
+
+
+@contextmanager
+def reading(location: str | None) -> Iterator[Store]:
+    """A database for a command that only reads; who finds no run in it, is told which it was."""
+    with closing(read_store(location)) as opened, naming(location):
+        yield opened
+
+
+@contextmanager
+def naming(location: str | None) -> Iterator[None]:
+    """Whoever looks for a run here and finds none, is told in which database that was."""
+    from orchestrator_core.errors import UnknownRun
+
+    try:
+        yield
+    except UnknownRun as error:
+        raise UnknownRun(f"{error} [looked in {searched(location)}]") from None
 
 
 def place_of(location: str | None) -> str:
@@ -87,10 +109,12 @@ def find_run(store: Store, run: str, flow: str | None = None) -> RunRecord:
 
 
 def _last(store: Store, back: int, flow: str | None) -> RunRecord:
+    from orchestrator_core.cli.flows import runs_of
     from orchestrator_core.errors import UnknownRun
 
-    newest = store.runs(flow=flow, limit=back + 1)
+    newest = runs_of(store, flow, back + 1)
     if len(newest) > back:
+        _tell_apart(store, newest[back], flow)
         return store.run(newest[back].run_id)
     of = f" of {flow!r}" if flow else ""
     if newest:
@@ -99,6 +123,20 @@ def _last(store: Store, back: int, flow: str | None) -> RunRecord:
         f"no run{of} is stored yet; run a flow with @optimized_flow, "
         "or look into another database with --store"
     )
+
+
+def _tell_apart(store: Store, line: RunSummary, flow: str | None) -> None:
+    """Whoever asks for a flow by its name, and there are several of that name, is told whose run
+    this is."""
+    from orchestrator_core.cli.console import remark
+    from orchestrator_core.cli.flows import others
+
+    more = others(store, line.flow, line.origin) if flow == line.flow else []
+    if more and line.origin:
+        remark(
+            f"several flows are called {flow!r}; this is a run of {line.origin}: "
+            f"choose with --flow, such as --flow {more[0]}"
+        )
 
 
 def _near(store: Store, run: str) -> str:

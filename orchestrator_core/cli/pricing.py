@@ -57,15 +57,23 @@ def _price_flow(
 ) -> Question:
     from orchestrator_core.cli.flow_object import flow_name
 
-    flow = flow_name(target)
-    run = store.latest_run(flow)
+    flow, origin = flow_name(target)
+    run = _latest(store, flow, origin)
     if run is not None and not target.parameters:
         return _price_run(flow, run, machines, orchestrator)
     from orchestrator_core.cli.traced import known_cluster, traced_question
 
     asked = machines.asked()
     cluster, notes = known_cluster(store) if asked is None else (asked, ())
-    return traced_question(target, flow, machines.linked(cluster), notes, orchestrator, store)
+    cluster = machines.linked(cluster)
+    return traced_question(target, flow, origin, cluster, notes, orchestrator, store)
+
+
+def _latest(store: Store, flow: str, origin: str) -> RunRecord | None:
+    """The flow's last run: of its origin where that is known, or noted by nobody."""
+    if not origin:
+        return store.latest_run(flow)
+    return store.latest_run(flow, origin) or store.latest_run(flow, "")
 
 
 def _price_run(
@@ -80,7 +88,7 @@ def _price_run(
     instance = orchestrator.price(run.graph, cluster, known=run.cluster)
     unhurried = softened(run.graph)
     pessimistic = orchestrator.price(unhurried, cluster, PESSIMISTIC, known=run.cluster)
-    lead = orchestrator.lead(flow, run.graph.n_instances)
+    lead = orchestrator.lead(flow, run.graph.n_instances, run.origin)
     note = f"graph and durations as learned up to run {run.run_id[:8]}, {words.ago(run.started_at)}"
     # The first burst is part of the lead.
     coming = tuple(parts(run.graph.names, run.bursts)[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -29,11 +28,11 @@ def report(
     One HTML file that loads nothing: planned above actual, critical path, bound and gap.
     """
     from orchestrator_core.cli.console import print_json, results, working
-    from orchestrator_core.cli.found import find_run, read_store
+    from orchestrator_core.cli.found import find_run, reading
     from orchestrator_core.cli.report_file import check_writable, write_report
 
     with working("writing the report"):
-        with closing(read_store(store)) as opened:
+        with reading(store) as opened:
             record = find_run(opened, run, flow)
         path = output or Path(f"orchestrator-{record.run_id[:8]}.html")
         check_writable(path, force)

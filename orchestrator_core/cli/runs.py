@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def runs(
-    flow: Annotated[str | None, typer.Option(help="Only runs of this flow.")] = None,
+    flow: Annotated[
+        str | None, typer.Option(help="Only runs of this flow, by its name or file:function.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20,
     store: Annotated[
         str | None, typer.Option(metavar="URL", help="Database; default: `orchestrator db path`.")
@@ -28,18 +29,20 @@ def runs(
     What was promised, what it took, and how far apart they are. What a run of several parts is
     promised is known when its last part is submitted.
     """
+    from orchestrator_core.cli import flows
     from orchestrator_core.cli.console import print_json
-    from orchestrator_core.cli.found import read_store, searched
+    from orchestrator_core.cli.found import reading, searched
     from orchestrator_core.cli.tables import print_table
 
-    with closing(read_store(store)) as opened:
-        found = opened.runs(flow=flow, limit=limit)
+    with reading(store) as opened:
+        found = flows.runs_of(opened, flow, limit)
     if as_json:
         print_json([asdict(run) | {"error": _error(run)} for run in found])
         return
     of = f" of {flow!r}" if flow else ""
     empty = f"no runs{of} are stored yet in {searched(store)}"
-    print_table(_columns(), [_row(run) for run in found], empty)
+    names = flows.said(found)
+    print_table(_columns(), [_row(run, names[run.flow, run.origin]) for run in found], empty)
 
 
 def _columns() -> list[Column]:
@@ -60,13 +63,13 @@ def _columns() -> list[Column]:
     ]
 
 
-def _row(run: RunSummary) -> list[str | Text]:
+def _row(run: RunSummary, flow: str) -> list[str | Text]:
     from orchestrator_core import words
     from orchestrator_core.cli.console import toned
 
     return [
         run.run_id[:8],
-        run.flow,
+        flow,
         words.ago(run.started_at),
         run.mode,
         f"{run.tasks:,}",

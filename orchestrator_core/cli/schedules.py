@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,10 +26,10 @@ def schedules(
     What is known, how close to optimal it is, and how often it helped.
     """
     from orchestrator_core.cli.console import print_json
-    from orchestrator_core.cli.found import read_store, searched
+    from orchestrator_core.cli.found import reading, searched
     from orchestrator_core.cli.tables import print_table
 
-    with closing(read_store(store)) as opened:
+    with reading(store) as opened:
         found = opened.schedules(flow=flow, limit=limit)
     if as_json:
         print_json([_entry(stored) for stored in found])

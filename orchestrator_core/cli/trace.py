@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -29,12 +28,12 @@ def trace(
     What each worker ran and fetched, below it what was planned, and how many tasks ran at a time.
     """
     from orchestrator_core.cli.console import print_json, results, working
-    from orchestrator_core.cli.found import find_run, read_store
+    from orchestrator_core.cli.found import find_run, reading
     from orchestrator_core.cli.report_file import check_writable_trace
     from orchestrator_core.report.trace import write_trace
 
     with working("writing the trace"):
-        with closing(read_store(store)) as opened:
+        with reading(store) as opened:
             record = find_run(opened, run, flow)
         path = output or Path(f"orchestrator-{record.run_id[:8]}.trace.json")
         check_writable_trace(path, force)

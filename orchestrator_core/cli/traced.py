@@ -53,6 +53,7 @@ def parse_parameters(texts: Sequence[str]) -> dict[str, Any]:
 def traced_question(
     target: FlowTarget,
     flow: str,
+    origin: str,
     cluster: Cluster,
     notes: Sequence[str],
     orchestrator: Orchestrator,
@@ -82,7 +83,7 @@ def traced_question(
         orchestrator.price(graph, cluster, known=cluster),
         (*_notes(len(graph.kinds), len(unknown), found.inline), *notes),
         orchestrator.price(softened(graph), cluster, PESSIMISTIC, known=cluster),
-        orchestrator.lead(flow, graph.n_instances),
+        orchestrator.lead(flow, graph.n_instances, origin),
         # The first burst is part of the lead.
         tuple(parts(graph.names, found.bursts)[1:]),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -41,7 +40,7 @@ def whatif(
     from orchestrator_core.cli import whatif_view
     from orchestrator_core.cli.changes import Typed, change_of
     from orchestrator_core.cli.console import remark, working
-    from orchestrator_core.cli.found import find_run, read_store
+    from orchestrator_core.cli.found import find_run, reading
     from orchestrator_core.cli.prices import prices_of
     from orchestrator_core.plan.budget import Budget
     from orchestrator_core.plan.warm import compile_once
@@ -50,7 +49,7 @@ def whatif(
     typed = Typed(tuple(add or ()), tuple(remove or ()), tuple(faster or ()), memory)
     if typed == Typed():
         raise typer.BadParameter("say what is to be different: --add, --remove, --faster, --memory")
-    with closing(read_store(store)) as opened:
+    with reading(store) as opened:
         record = find_run(opened, run, flow)
         change = change_of(typed, record, opened.clusters())
         prices = prices_of(opened, record, change.add)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,11 +28,11 @@ def why(
     """
     from orchestrator_core.cli import why_view
     from orchestrator_core.cli.console import working
-    from orchestrator_core.cli.found import find_run, read_store
+    from orchestrator_core.cli.found import find_run, reading
     from orchestrator_core.report.why.answer import task_named
     from orchestrator_core.report.why.answer import why as answer_why
 
-    with closing(read_store(store)) as opened:
+    with reading(store) as opened:
         record = find_run(opened, run, flow)
         name = task_named(record, task)
         instance, trouble = _priced(opened, record)

@@ -119,10 +119,11 @@ class TakesRuns(Protocol):
 class Recalls(Protocol):
     """An advisor that can be asked how a flow went before."""
 
-    def history(self, flow: str) -> Iterator[RunRecord]:
+    def history(self, flow: str, origin: str = "") -> Iterator[RunRecord]:
         """Earlier runs of the flow that ended well, the newest first, one of each graph.
 
-        Read one by one, since mostly the first will do. Never raises.
+        With an `origin`, where its code stands, of no other flow of that name. Read one by one,
+        since mostly the first will do. Never raises.
         """
         ...
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from orchestrator_core import words
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
@@ -106,6 +107,13 @@ class PlanRecord:
     planning_seconds: float = 0.0
     parts: int = 1
 
+    def __repr__(self) -> str:
+        followed = "followed" if self.adopted else "not followed"
+        return (
+            f"PlanRecord({self.schedule!r}, {followed}, forecast {words.seconds(self.forecast)}, "
+            f"bound {words.seconds(self.lower_bound)}, by {self.planner}, {self.cache})"
+        )
+
     @property
     def forecast(self) -> float:
         """Seconds that the run was expected to take as it was carried out."""
@@ -132,6 +140,8 @@ class RunRecord:
         measured: the cluster at the end of the run, with links as transfers were found to take;
             None if none was measured.
         bursts: how the flow's code submitted the tasks; none where a graph came as a whole.
+        origin: where the flow's code stands, as `orchestrator_core.origin` says it; empty where
+            nobody knows.
     """
 
     run_id: str
@@ -150,6 +160,17 @@ class RunRecord:
     notes: tuple[str, ...] = field(default=())
     measured: Cluster | None = None
     bursts: tuple[Burst, ...] = ()
+    origin: str = ""
+
+    def __repr__(self) -> str:
+        """What matters of it on a line; the fields are there for the rest."""
+        promised = "" if self.plan is None else f", forecast {words.seconds(self.plan.forecast)}"
+        return (
+            f"RunRecord({self.run_id[:8]!r} of {self.flow!r}: "
+            f"{words.plural(len(self.graph), 'task')} on "
+            f"{words.plural(len(self.cluster), 'worker')} in {words.seconds(self.seconds)}"
+            f"{promised}, {self.mode}, {self.status})"
+        )
 
     @staticmethod
     def from_json(text: str | bytes) -> RunRecord:

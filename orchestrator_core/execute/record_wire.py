@@ -83,6 +83,7 @@ class RunWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     notes: list[str] = []
     measured: ClusterWire | None = None
     bursts: list[BurstWire] = []
+    origin: str = ""
 
 
 _OWN = ("format", "graph", "cluster", "plan", "tasks", "notes", "measured", "bursts")

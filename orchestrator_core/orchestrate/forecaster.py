@@ -77,10 +77,10 @@ class Forecaster:
         found = self._forecast(graph, cluster, flow, objective)
         return replace(found, lead=self.lead(flow, graph.n_instances))
 
-    def lead(self, flow: str, tasks: int) -> float:
+    def lead(self, flow: str, tasks: int, origin: str = "") -> float:
         """Seconds from the first submission of a run of the flow, of so many tasks, to the start
-        of its first task."""
-        return usual_lead(self._memory.latest_runs(flow, RUNS), tasks)
+        of its first task. `origin`: where the flow's code stands, if that is known."""
+        return usual_lead(self._memory.latest_runs(flow, RUNS, origin), tasks)
 
     def _forecast(
         self, graph: TaskGraph, cluster: Cluster, flow: str, objective: Objective | None

@@ -113,9 +113,9 @@ class Memory:
         """Tasks of the largest of so many latest runs; 0 without any."""
         return max((line.tasks for line in self._store.runs(limit=runs)), default=0)
 
-    def latest_runs(self, flow: str, limit: int) -> list[RunRecord]:
+    def latest_runs(self, flow: str, limit: int, origin: str = "") -> list[RunRecord]:
         """Of the newest so many runs of the flow, those that ended well."""
-        return list(self._read(self._right(flow, limit)))
+        return list(self._read(self._right(flow, limit, origin)))
 
     def left_to_dask(self, flow: str, graph_signature: str, limit: int) -> list[RunRecord]:
         """Of the flow's recent runs of this graph that Dask alone placed and that ended well, so
@@ -124,17 +124,24 @@ class Memory:
         same = (line for line in observed if line.graph_signature == graph_signature)
         return list(self._read(islice(same, limit)))
 
-    def history(self, flow: str) -> Iterator[RunRecord]:
+    def history(self, flow: str, origin: str = "") -> Iterator[RunRecord]:
         """Runs of the flow that ended well, the newest first, one of each graph; read one by
         one."""
         newest: dict[str, RunSummary] = {}
-        for line in self._right(flow, RECENT):
+        for line in self._right(flow, RECENT, origin):
             newest.setdefault(line.graph_signature, line)
         return self._read(newest.values())
 
-    def _right(self, flow: str, limit: int) -> Iterator[RunSummary]:
-        """Of the newest so many runs of the flow, those that ended well."""
-        return (line for line in self._store.runs(flow=flow, limit=limit) if line.status == "ok")
+    def _right(self, flow: str, limit: int, origin: str = "") -> Iterator[RunSummary]:
+        """Of the newest so many runs of the flow, those that ended well.
+
+        Where its origin is known, flows of that name elsewhere are others; and where none of its
+        name ran there, those that did are the same one, under the name that it had.
+        """
+        found = self._store.runs(flow=flow, origin=origin or None, limit=limit)
+        if origin and not found:
+            found = self._store.runs(origin=origin, limit=limit)
+        return (line for line in found if line.status == "ok")
 
     def _read(self, lines: Iterable[RunSummary]) -> Iterator[RunRecord]:
         """These runs, one by one; without those that somebody has removed in the meantime."""

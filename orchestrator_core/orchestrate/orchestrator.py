@@ -152,10 +152,10 @@ class Orchestrator(Forecaster):
         learned = self._memory.costs(graph.kinds, cluster.workers)
         return replace(advice, setup=learned.setup_seconds(graph.kinds))
 
-    def history(self, flow: str) -> Iterator[RunRecord]:
+    def history(self, flow: str, origin: str = "") -> Iterator[RunRecord]:
         """Earlier runs of the flow that ended well, the newest first, one of each graph. Never
-        raises."""
-        return iter(()) if self.mode == "off" else self._memory.history(flow)
+        raises. `origin`: where its code stands, if that is known."""
+        return iter(()) if self.mode == "off" else self._memory.history(flow, origin)
 
     def record(self, run: RunRecord) -> None:
         """Remember a run, in the background. Never raises."""

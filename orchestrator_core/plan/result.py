@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 from orchestrator_core.plan.schedule import Schedule
@@ -102,6 +103,24 @@ class PlanResult:
         further = self.settled or all(v <= 0 for v in self.values[1:])
         proven = self.gap <= OPTIMALITY_TOLERANCE and further
         return PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE
+
+    def __repr__(self) -> str:
+        """What matters of it on a line; the fields are there for the rest."""
+        worth = ", ".join(
+            f"{name} {value:.6g}"
+            for name, value in zip(self.objective.split(","), self.values, strict=False)
+            if self.objective != "makespan"
+        )
+        return (
+            f"PlanResult({self.schedule!r}, {worth and worth + ', '}{self.status}, "
+            f"gap {100 * self.gap:.2g} %: bound {self.lower_bound:.6g} by {self.bound_method}; "
+            f"by {self.planner} in {self.seconds:.2g} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        from orchestrator_core.plan.picture import picture
+
+        return f"<p>{escape(repr(self))}</p>{picture(self.schedule)}"
 
     @staticmethod
     def from_json(text: str | bytes) -> PlanResult:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,11 @@ class Schedule:
 
     def __repr__(self) -> str:
         return f"Schedule({len(self)} assignments, makespan {self.makespan:.6g} s)"
+
+    def _repr_html_(self) -> str:
+        from orchestrator_core.plan.picture import picture
+
+        return f"<p>{escape(repr(self))}</p>{picture(self)}"
 
 
 _COLUMNS = tuple(

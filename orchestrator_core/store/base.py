@@ -23,7 +23,7 @@ KEEP_FINDINGS = 1_000
 """Findings that a store keeps; those written longest ago go first."""
 
 KEEP_RUNS = 200
-"""Runs that a store keeps of each flow by default; the oldest go first."""
+"""Runs that a store keeps of each flow (name and origin) by default; the oldest go first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class RunSummary:
         started_at: seconds since 1970 (UTC). seconds: how long it took.
         predicted, lower_bound: seconds, or None if nothing was planned; `PlanRecord.forecast`.
         cache: ``hit``, ``near``, ``miss``, or empty if nothing was planned.
-        tasks: number of task records.
+        tasks: number of task records. origin: where the flow's code stands; empty if not known.
     """
 
     run_id: str
@@ -106,6 +106,7 @@ class RunSummary:
     status: str
     tasks: int
     graph_signature: str
+    origin: str = ""
 
 
 class Store(Protocol):
@@ -124,7 +125,8 @@ class Store(Protocol):
     - `add_run` with a `run_id` that is there replaces that run. Task records with a start or end
       that is no finite number are left out.
     - `run` takes a run's id or the beginning of one, if only one run begins so; else `UnknownRun`.
-    - `latest_run` gives the newest run of a flow with status ``ok``, or None.
+    - `latest_run` gives the newest run of a flow with status ``ok``, or None. With an `origin`,
+      `runs` and `latest_run` give runs of exactly that origin.
     - `clusters` gives the different clusters (by signature) that runs used, the last used first.
     - `observations` gives executions with status ``ok``, of each task's last attempt in each run,
       the newest first, at most `limit_per_kind` of each kind; `kinds` are those that have any,
@@ -159,9 +161,11 @@ class Store(Protocol):
 
     def run(self, run_id: str) -> RunRecord: ...
 
-    def runs(self, *, flow: str | None = None, limit: int = 50) -> list[RunSummary]: ...
+    def runs(
+        self, *, flow: str | None = None, origin: str | None = None, limit: int = 50
+    ) -> list[RunSummary]: ...
 
-    def latest_run(self, flow: str) -> RunRecord | None: ...
+    def latest_run(self, flow: str, origin: str | None = None) -> RunRecord | None: ...
 
     def clusters(self, *, limit: int = 10) -> list[Cluster]: ...
 
@@ -222,6 +226,7 @@ def summary_of(run: RunRecord) -> RunSummary:
         status=run.status,
         tasks=len(run.tasks),
         graph_signature=run.graph_signature,
+        origin=run.origin,
     )
 
 

@@ -90,20 +90,22 @@ class MemoryStore:
         with self._open():
             self._runs.pop(run.run_id, None)
             self._runs[run.run_id] = storable(run)
-            for excess in self._newest(run.flow)[self._keep_runs :]:
+            for excess in self._newest(run.flow, run.origin)[self._keep_runs :]:
                 del self._runs[excess.run_id]
 
     def run(self, run_id: str) -> RunRecord:
         with self._open():
             return self._runs[the_run(run_id, self._runs)]
 
-    def runs(self, *, flow: str | None = None, limit: int = 50) -> list[RunSummary]:
+    def runs(
+        self, *, flow: str | None = None, origin: str | None = None, limit: int = 50
+    ) -> list[RunSummary]:
         with self._open():
-            return [summary_of(run) for run in self._newest(flow)[:limit]]
+            return [summary_of(run) for run in self._newest(flow, origin)[:limit]]
 
-    def latest_run(self, flow: str) -> RunRecord | None:
+    def latest_run(self, flow: str, origin: str | None = None) -> RunRecord | None:
         with self._open():
-            return next((run for run in self._newest(flow) if run.status == "ok"), None)
+            return next((run for run in self._newest(flow, origin) if run.status == "ok"), None)
 
     def clusters(self, *, limit: int = 10) -> list[Cluster]:
         with self._open():
@@ -164,6 +166,10 @@ class MemoryStore:
             raise StoreError("the store in memory is closed; make a new one")
         return self._lock
 
-    def _newest(self, flow: str | None) -> list[RunRecord]:
-        chosen = [run for run in self._runs.values() if flow in (None, run.flow)]
+    def _newest(self, flow: str | None, origin: str | None = None) -> list[RunRecord]:
+        chosen = [
+            run
+            for run in self._runs.values()
+            if flow in (None, run.flow) and origin in (None, run.origin)
+        ]
         return sorted(chosen, key=lambda run: run.started_at, reverse=True)

@@ -85,6 +85,7 @@ def run_row(run: RunRecord) -> dict[str, Any]:
     return {
         "run_id": clean(run.run_id),
         "flow": clean(run.flow),
+        "origin": clean(run.origin),
         "started_at": float(run.started_at),
         "seconds": float(run.seconds),
         "mode": clean(run.mode),
@@ -99,7 +100,7 @@ def run_row(run: RunRecord) -> dict[str, Any]:
         "default_predicted": plan.default_predicted if plan else None,
         "lower_bound": line.lower_bound,
         "tasks": line.tasks,
-        "body": pack_json(replace(run, tasks=())),
+        "body": pack_json(replace(run, tasks=(), origin="")),
     }
 
 
@@ -113,7 +114,8 @@ def run_record(row: Row[Any], tasks: Iterable[Row[Any]]) -> RunRecord:
     Raises:
         DamagedBlob: if its blob is not what was written.
     """
-    return replace(unpack_run(row.body), tasks=tuple(_task_record(task) for task in tasks))
+    records = tuple(_task_record(task) for task in tasks)
+    return replace(unpack_run(row.body), tasks=records, origin=row.origin)
 
 
 def task_rows(run: RunRecord) -> list[dict[str, Any]]:

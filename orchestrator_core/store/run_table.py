@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select
 
 from orchestrator_core.errors import UnknownRun
 from orchestrator_core.execute.record import RunRecord
@@ -51,7 +51,7 @@ class Runs:
             if tasks:
                 connection.execute(insert(task_records), tasks)
             _note_cluster(connection, cluster)
-            same_flow = runs.c.flow == row["flow"]
+            same_flow = and_(*_of(row["flow"], row["origin"]))
             forget(connection, runs, runs.c.run_id, runs.c.started_at, self._keep, same_flow)
 
         self._database.write(work)
@@ -65,15 +65,14 @@ class Runs:
             raise UnknownRun(f"run {chosen!r} was damaged in the database, and has been dropped")
         return record
 
-    def latest(self, flow: str) -> RunRecord | None:
+    def latest(self, flow: str, origin: str | None) -> RunRecord | None:
         """The last one that ended well."""
-        return self._newest((runs.c.flow == clean(flow)) & (runs.c.status == "ok"))
+        return self._newest(and_(*_of(flow, origin), runs.c.status == "ok"))
 
-    def summaries(self, flow: str | None, limit: int) -> list[RunSummary]:
+    def summaries(self, flow: str | None, origin: str | None, limit: int) -> list[RunSummary]:
         columns = [runs.c[name] for name in RunSummary.__slots__]
-        query = select(*columns).order_by(runs.c.started_at.desc()).limit(limit)
-        if flow is not None:
-            query = query.where(runs.c.flow == clean(flow))
+        query = select(*columns).where(*_of(flow, origin))
+        query = query.order_by(runs.c.started_at.desc()).limit(limit)
         return [run_summary(row) for row in self._rows(query)]
 
     def _rows(self, query: Any) -> Sequence[Row[Any]]:
@@ -97,6 +96,12 @@ class Runs:
                 if not self._drop(runs, runs.c.run_id == found[0].run_id):
                     return None
         return None
+
+
+def _of(flow: str | None, origin: str | None) -> list[ColumnElement[bool]]:
+    """Whose runs are meant: those of a name, an origin, or both."""
+    wanted = ((runs.c.flow, flow), (runs.c.origin, origin))
+    return [column == clean(text) for column, text in wanted if text is not None]
 
 
 def _note_cluster(connection: Connection, cluster: dict[str, Any]) -> None:

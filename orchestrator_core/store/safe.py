@@ -92,11 +92,13 @@ class SafeStore:
             f"no run {run_id!r}: the store cannot be read ({self.last_error})"
         )
 
-    def runs(self, *, flow: str | None = None, limit: int = 50) -> list[RunSummary]:
-        return self._try(lambda: self._inner.runs(flow=flow, limit=limit), [])
+    def runs(
+        self, *, flow: str | None = None, origin: str | None = None, limit: int = 50
+    ) -> list[RunSummary]:
+        return self._try(lambda: self._inner.runs(flow=flow, origin=origin, limit=limit), [])
 
-    def latest_run(self, flow: str) -> RunRecord | None:
-        return self._try(lambda: self._inner.latest_run(flow), None)
+    def latest_run(self, flow: str, origin: str | None = None) -> RunRecord | None:
+        return self._try(lambda: self._inner.latest_run(flow, origin), None)
 
     def clusters(self, *, limit: int = 10) -> list[Cluster]:
         return self._try(lambda: self._inner.clusters(limit=limit), [])

@@ -158,11 +158,13 @@ class ScheduleStore:
     def run(self, run_id: str) -> RunRecord:
         return self._runs.get(run_id)
 
-    def runs(self, *, flow: str | None = None, limit: int = 50) -> list[RunSummary]:
-        return self._runs.summaries(flow, limit)
+    def runs(
+        self, *, flow: str | None = None, origin: str | None = None, limit: int = 50
+    ) -> list[RunSummary]:
+        return self._runs.summaries(flow, origin, limit)
 
-    def latest_run(self, flow: str) -> RunRecord | None:
-        return self._runs.latest(flow)
+    def latest_run(self, flow: str, origin: str | None = None) -> RunRecord | None:
+        return self._runs.latest(flow, origin)
 
     def clusters(self, *, limit: int = 10) -> list[Cluster]:
         table = cluster_observations

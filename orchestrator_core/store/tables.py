@@ -21,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 metadata = MetaData(
@@ -79,7 +80,9 @@ runs = Table(
     Column("lower_bound", Float(53), nullable=True),
     Column("tasks", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("origin", Text, nullable=False, server_default=text("''")),
     Index(None, "flow", "started_at"),
+    Index(None, "origin", "started_at"),
     Index(None, "started_at"),
 )
 
@@ -169,6 +172,7 @@ VIEWS: Final[dict[str, dict[str, str]]] = {
         "tasks": "number of task records",
         "graph_signature": "which graph",
         "cluster_signature": "which kinds of workers, and how many",
+        "origin": "project/file:function of the flow; empty if not known",
     },
     "v_tasks": {
         "run_id": "id of the run",

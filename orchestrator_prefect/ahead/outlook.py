@@ -47,10 +47,11 @@ class Outlook:
 
     Args:
         flow: its name. key_of: the key of the task of some name, submitted or not.
+        origin: where the flow's code stands, if that is known.
     """
 
-    def __init__(self, flow: str, key_of: Callable[[str], str]) -> None:
-        self._flow, self._key_of = flow, key_of
+    def __init__(self, flow: str, key_of: Callable[[str], str], origin: str = "") -> None:
+        self._flow, self._key_of, self._origin = flow, key_of, origin
         self._earlier: Iterator[RunRecord] | None = None
         self._ways: list[Unfolding] = []
         self._taken: list[tuple[Sequence[Submission], TaskGraph]] = []
@@ -95,7 +96,7 @@ class Outlook:
     def _all_ways(self, advisor: Recalls) -> Iterator[Unfolding]:
         yield from self._ways
         if self._earlier is None:
-            self._earlier = islice(advisor.history(self._flow), HISTORIES)
+            self._earlier = islice(advisor.history(self._flow, self._origin), HISTORIES)
         for run in self._earlier:
             way = Unfolding(run)
             for batch, graph in self._taken:

@@ -13,6 +13,8 @@ from prefect.context import FlowRunContext
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_logger, get_run_logger
 
+from orchestrator_core.origin import origin_of
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -22,7 +24,7 @@ class FlowRunInfo:
     """A flow run as seen from inside when it was made.
 
     Attributes:
-        flow: name of the flow.
+        flow: name of the flow. origin: where its code stands.
         run_id: that of the flow run, 32 hexadecimal digits; a fresh one when it runs again.
         context: the context variables inside the flow.
         logger: the flow run's own.
@@ -36,18 +38,21 @@ class FlowRunInfo:
     logger: Logger | LoggerAdapter[Any]
     flow_run: Any = None
     interrupted: bool = False
+    origin: str = ""
 
     @staticmethod
     def current() -> FlowRunInfo:
         """The flow run that calls."""
         found = FlowRunContext.get()
         flow_run = found.flow_run if found is not None else None
+        flow = found.flow if found is not None else None
         return FlowRunInfo(
-            flow=found.flow.name if found is not None and found.flow is not None else "flow",
+            flow="flow" if flow is None else flow.name,
             run_id=uuid4().hex if flow_run is None or _runs_again(flow_run) else flow_run.id.hex,
             context=copy_context(),
             logger=_logger(),
             flow_run=flow_run,
+            origin="" if flow is None else origin_of(flow.fn),
         )
 
     def inside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -57,6 +57,7 @@ def run_record(
         plan=plan,
         tasks=tasks,
         status=info.status,
+        origin=info.origin,
         bursts=bursts(submissions, {task.task: task.end for task in tasks}),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from threading import Lock
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from orchestrator_core.execute.directives import Hold, Key, Slot
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.graph.text import as_name
+from orchestrator_core.origin import origin_of
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_prefect.sending.epoch import Submission
 from orchestrator_prefect.sending.waited_for import waited_for
@@ -22,6 +24,9 @@ SOME = 1.0
 
 NUMBERS = ("seconds", "memory", "output_bytes", "release", "due", "weight", "deadline")
 """What a hint says in numbers; columns of the graph have the same names."""
+
+UNNAMED = "<lambda>"
+"""What all functions without a name are called; they are known by their code."""
 
 
 class Occurrences:
@@ -48,7 +53,18 @@ def kind_of(task: Any) -> str:
     One function under several names (`with_options(name=...)`) is several kinds of work.
     """
     function = getattr(task.fn, "__name__", task.name)
-    return as_name(task.task_key if task.name == function else f"{task.task_key}:{task.name}")
+    key = _key(task)
+    return as_name(key if task.name == function else f"{key}:{task.name}")
+
+
+def _key(task: Any) -> str:
+    """The function by its name and by where it stands, so that an edit of the file costs nothing
+    that was learned. Prefect's own key has the code in it, and the number of each line."""
+    origin = origin_of(task.fn)
+    name = origin.rpartition(":")[2].rpartition(".")[2]
+    if name in ("", UNNAMED):
+        return str(task.task_key)
+    return f"{name}-{sha256(origin.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def flow_graph(submissions: Iterable[Submission]) -> TaskGraph:

@@ -82,8 +82,10 @@ class AimingAdvisor:
         wishes = {} if wanted == str(MAKESPAN) else {"objective": wanted}
         return self._advisor.advise(self._aims.dated(graph), cluster, flow, **wishes)
 
-    def history(self, flow: str) -> Iterator[RunRecord]:
-        return self._advisor.history(flow) if isinstance(self._advisor, Recalls) else iter(())
+    def history(self, flow: str, origin: str = "") -> Iterator[RunRecord]:
+        if isinstance(self._advisor, Recalls):
+            return self._advisor.history(flow, origin)
+        return iter(())
 
     def record(self, run: RunRecord) -> None:
         self._advisor.record(run)

@@ -42,7 +42,7 @@ def flows(tmp_path: Path) -> Path:
 
 
 def test_a_flow_of_a_file_by_its_own_name(flows: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert flow_name(FlowTarget(str(flows), "second")) == "the-second"
+    assert flow_name(FlowTarget(str(flows), "second"))[0] == "the-second"
     printed = capsys.readouterr()
     assert printed.out == "", "what a module prints must not get into JSON"
     assert "printed while importing" in printed.err
@@ -50,14 +50,14 @@ def test_a_flow_of_a_file_by_its_own_name(flows: Path, capsys: pytest.CaptureFix
 
 def test_a_flow_of_a_module_here(flows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(flows.parent)
-    assert flow_name(FlowTarget("my_flows", "first")) == "the-first"
+    assert flow_name(FlowTarget("my_flows", "first"))[0] == "the-first"
 
 
 def test_the_file_may_import_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "neighbour_of_flow.py").write_text(FLOWS, encoding="utf-8")
     path = tmp_path / "imports_it.py"
     path.write_text("from neighbour_of_flow import first as only\n", encoding="utf-8")
-    assert flow_name(FlowTarget(str(path), "")) == "the-first"
+    assert flow_name(FlowTarget(str(path), ""))[0] == "the-first"
 
 
 def test_a_file_named_as_a_module_of_python_does_not_replace_it(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_file_named_as_a_module_of_python_does_not_replace_it(tmp_path: Path) 
 
     path = tmp_path / "json.py"
     path.write_text(FLOWS, encoding="utf-8")
-    assert flow_name(FlowTarget(str(path), "first")) == "the-first"
+    assert flow_name(FlowTarget(str(path), "first"))[0] == "the-first"
     assert sys.modules["json"] is json
 
 

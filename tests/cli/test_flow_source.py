@@ -96,7 +96,7 @@ def test_a_known_flow_is_planned_without_prefect(tmp_path: Path) -> None:
     program = (
         "import sys; from orchestrator_core.cli.flow_object import flow_name;"
         "from orchestrator_core.cli.target import FlowTarget;"
-        "print(flow_name(FlowTarget('heavy_flow.py', 'main')), 'prefect' in sys.modules)"
+        "print(flow_name(FlowTarget('heavy_flow.py', 'main'))[0], 'prefect' in sys.modules)"
     )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,9 @@ def test_commands_that_read_begin_no_database(
     empty = tmp_path / "empty.db"
     empty.touch()
     for place in (tmp_path / "mistyped" / "s.db", empty):
-        assert "stored yet" in invoke(*command, "--store", place).err
+        said = invoke(*command, "--store", place).err
+        assert "stored yet" in said
+        assert f"{place}, where no database is" in said
     assert [path.name for path in tmp_path.iterdir()] == ["empty.db"]
     assert empty.stat().st_size == 0
 
@@ -82,3 +85,54 @@ def test_a_name_that_is_no_files_is_told(invoke: Invoke, name: str, reason: str)
     told = invoke("runs", "--store", name)
     assert told.code == 1
     assert reason in told.err
+
+
+@pytest.mark.parametrize("run", ["nothing", "last~9"])
+def test_who_finds_no_run_is_told_in_which_database(
+    invoke: Invoke, filled: ScheduleStore, database: Path, run: str
+) -> None:
+    assert invoke("report", run).err.endswith(f"[looked in {database}]\n")
+
+
+@pytest.fixture
+def alike(store: ScheduleStore) -> ScheduleStore:
+    """Two flows of one name."""
+    for i, project in enumerate(("sales", "staff")):
+        run = a_run(f"{i}" * 32, flow="etl", tasks=(f"load-{project}",), started_at=1.0 + i)
+        store.add_run(replace(run, origin=f"{project}/etl.py:etl"))
+    return store
+
+
+def test_flows_of_one_name_are_listed_with_their_origins(
+    invoke: Invoke, alike: ScheduleStore
+) -> None:
+    listed = invoke("runs").out
+    assert "etl (sales/etl.py:etl)" in listed
+    assert "etl (staff/etl.py:etl)" in listed
+    (row,) = invoke("runs", "--flow", "sales/etl.py:etl").out.splitlines()[1:]
+    assert row.split()[:2] == ["0" * 8, "etl"]
+
+
+def test_the_last_run_of_a_name_that_is_shared_says_whose_it_is(
+    invoke: Invoke, alike: ScheduleStore, tmp_path: Path
+) -> None:
+    page = tmp_path / "r.html"
+    told = invoke("report", "last", "--flow", "etl", "-o", page)
+    assert (told.code, told.err) == (
+        0,
+        "several flows are called 'etl'; this is a run of staff/etl.py:etl: "
+        "choose with --flow, such as --flow sales/etl.py:etl\n",
+    )
+    assert "staff/etl.py:etl" in page.read_text(encoding="utf-8")
+    chosen = invoke("why", "last", "load", "--flow", "sales/etl.py:etl")
+    assert (chosen.code, chosen.err) == (0, "")
+    assert "load-sales" in chosen.out
+
+
+def test_runs_of_two_flows_of_one_name_are_not_compared(
+    invoke: Invoke, alike: ScheduleStore
+) -> None:
+    refused = invoke("diff", "last~1", "last")
+    assert refused.code == 1
+    assert "of flow 'etl' (sales/etl.py:etl)" in refused.err
+    assert invoke("diff", "last~1", "last", "--anyway").code == 0

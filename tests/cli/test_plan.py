@@ -14,6 +14,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.record import Burst
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.origin import place_of
 from orchestrator_core.store.sql import ScheduleStore
 from tests.cli.conftest import Invoke, Outcome, a_run
 
@@ -234,7 +235,7 @@ def test_a_flow_that_never_ran_must_run_once(
     said = failed.err.splitlines()[-1]
     assert said.startswith("error: the flow 'pipeline' cannot be followed: ")
     assert "It has not finished a run yet, either: run it once with" in said
-    assert said.endswith("near its name, and stored: 'pipelines'")
+    assert "near its name, and stored: 'pipelines' [looked in " in said
 
 
 def test_a_flow_that_ran_is_planned_from_what_was_learned(
@@ -249,6 +250,20 @@ def test_a_flow_that_ran_is_planned_from_what_was_learned(
     assert found["predicted_s"] == pytest.approx(3.2, rel=0.1)
     assert [worker["name"] for worker in found["workers"]] == ["w0", "w1"]
     assert "run aaaaaaaa" in found["notes"][0]
+
+
+def test_another_flow_of_that_name_is_not_planned_instead(
+    invoke: Invoke, tmp_path: Path, store: ScheduleStore
+) -> None:
+    path = tmp_path / "jobs" / "my_flow.py"
+    path.parent.mkdir()
+    path.write_text("from prefect import flow\n@flow\ndef pipeline(): ...", encoding="utf-8")
+    origin = f"{place_of(str(path))}:pipeline"
+    store.add_run(replace(a_run("b" * 32), started_at=9.0, origin="elsewhere/my_flow.py:pipeline"))
+    assert "cannot be followed" in invoke("plan", f"{path}:pipeline").err
+    store.add_run(replace(a_run("c" * 32), started_at=1.0, origin=origin))
+    found = json.loads(invoke("plan", f"{path}:pipeline", "--json").out)
+    assert "run cccccccc" in found["notes"][0]
 
 
 def test_a_flow_is_forecast_from_its_first_submission(

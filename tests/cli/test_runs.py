@@ -22,6 +22,7 @@ KEYS = {
     "tasks",
     "graph_signature",
     "error",
+    "origin",
 }
 
 

@@ -216,6 +216,17 @@ class StoreContract:
         assert [run.run_id for run in store.runs(flow="etl")] == ["0", "2"]
         assert [run.run_id for run in store.runs(limit=1)] == ["0"]
 
+    def test_flows_of_one_name_are_told_apart_by_their_origin(self, store: Store) -> None:
+        for i, origin in enumerate(["", "sales/etl.py:etl", "staff/etl.py:etl"]):
+            store.add_run(a_run(f"{i}", origin=origin, started_at=float(i)))
+        assert [run.origin for run in store.runs(flow="etl")][-1] == ""
+        assert [run.run_id for run in store.runs(origin="sales/etl.py:etl")] == ["1"]
+        assert [run.run_id for run in store.runs(flow="etl", origin="")] == ["0"]
+        assert store.runs(flow="other", origin="sales/etl.py:etl") == []
+        latest = store.latest_run("etl", "sales/etl.py:etl")
+        assert latest == a_run("1", origin="sales/etl.py:etl", started_at=1.0)
+        assert store.latest_run("etl", "nowhere") is None
+
     def test_a_summary_says_what_was_promised(self, store: Store) -> None:
         store.add_run(a_run(plan=replace(a_plan(), cache="hit")))
         (line,) = store.runs()
@@ -244,6 +255,13 @@ class StoreContract:
             store.add_run(a_run(f"{i}", started_at=10.0 + i))
         assert [run.run_id for run in store.runs()] == ["3", "2", "x"]
         assert {o.run_id for o in store.observations(["load"])} == {"3", "2", "x"}
+        store.close()
+
+    def test_another_flow_of_that_name_makes_nobody_forget(self, make: Make) -> None:
+        store = make(keep_runs=1)
+        for i, origin in enumerate(["sales", "staff", "sales"]):
+            store.add_run(a_run(f"{i}", origin=origin, started_at=float(i)))
+        assert [run.run_id for run in store.runs()] == ["2", "1"]
         store.close()
 
     def test_clusters_are_those_of_the_runs_the_last_used_first(self, store: Store) -> None:

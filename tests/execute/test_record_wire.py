@@ -122,3 +122,15 @@ def test_what_is_no_run_is_refused(damage: dict[str, Any]) -> None:
 def test_what_is_no_json_of_a_run_is_refused(text: bytes) -> None:
     with pytest.raises(InvalidFormat, match=r"orchestrator\.run/1"):
         RunRecord.from_json(text)
+
+
+def test_a_run_is_a_line_for_people() -> None:
+    run = a_run("c" * 32)
+    assert repr(run) == (
+        "RunRecord('cccccccc' of 'etl': 2 tasks on 2 workers in 3.10 s, forecast 3.00 s, planned, "
+        "ok)"
+    )
+    assert repr(run.plan) == (
+        "PlanRecord(Schedule(2 assignments, makespan 3 s), followed, forecast 3.00 s, "
+        "bound 2.00 s, by heft, miss)"
+    )

@@ -53,6 +53,27 @@ def test_the_newest_run_of_each_graph_that_ended_well(kind: str, tmp_path: objec
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("flow", "origin", "found"),
+    [
+        ("flow", "sales", [3, 1]),
+        ("flow", "staff", [2]),
+        ("flow", "", [4, 2, 1]),
+        ("renamed", "staff", [2]),
+        ("flow", "moved", []),
+    ],
+)
+def test_another_flow_of_that_name_is_no_history(flow: str, origin: str, found: list[int]) -> None:
+    """Nor is a flow that was renamed another one."""
+    store = MemoryStore()
+    for number, at, signature in ((1, "sales", "x"), (2, "staff", "y"), (3, "sales", "z")):
+        store.add_run(run(number, signature, origin=at))
+    store.add_run(run(4, "z"))
+    orchestrator = Orchestrator(store)
+    assert [int(each.run_id, 16) for each in orchestrator.history(flow, origin)] == found
+    orchestrator.close()
+
+
 def test_they_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
     for number in range(5):

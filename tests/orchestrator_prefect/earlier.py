@@ -121,7 +121,7 @@ class Knowing:
         self.asked.append(graph)
         return self.answer(graph, cluster)
 
-    def history(self, flow: str) -> Iterator[RunRecord]:
+    def history(self, flow: str, origin: str = "") -> Iterator[RunRecord]:
         for run in [*reversed(self.runs), *self.earlier]:
             self.read += 1
             yield run

@@ -20,6 +20,7 @@ from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
 from orchestrator_prefect.runs.artifacts import seconds
+from orchestrator_prefect.sending.flow_graph import kind_of
 from orchestrator_prefect.sending.futures import PlannedFuture
 from orchestrator_prefect.sending.link import DaskLink
 
@@ -83,7 +84,8 @@ def test_a_run_is_written_down(cluster: Any, advisor: Advisor) -> None:
     assert [(e.producer, e.consumer) for e in run.graph.edges()] == [
         (f"load-{i}", "join-0") for i in range(4)
     ]
-    assert run.graph.kind(0) == load.task_key
+    assert run.graph.kind(0) == kind_of(load)
+    assert run.origin.endswith("test_planned_runs.py:pipeline")
     assert {worker.name for worker in run.cluster.workers} == {"0", "1"}
     assert {record.task for record in run.tasks} == set(run.graph.names)
     assert all(0 < record.seconds <= run.seconds for record in run.tasks)

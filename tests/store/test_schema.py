@@ -134,6 +134,19 @@ def test_task_records_from_before_setup_was_known_have_none(url: str, engine: En
         assert connection.execute(text("SELECT seconds FROM v_tasks")).scalar() == 2.5
 
 
+def test_runs_from_before_origins_were_known_have_none(url: str, engine: Engine) -> None:
+    store = ScheduleStore(url)
+    store.add_run(a_run("1"))
+    store.add_run(a_run("2", origin="sales/etl.py:etl"))
+    store.close()
+    schema.upgrade(url, "0004")
+    assert "origin" not in {column["name"] for column in inspect(engine).get_columns("v_runs")}
+    schema.upgrade(url)
+    store = ScheduleStore(url)
+    assert [store.run(run_id) for run_id in "12"] == [a_run("1"), a_run("2")]
+    store.close()
+
+
 def test_a_new_database_is_made_at_the_first_use(url: str, engine: Engine) -> None:
     if (path := sqlite_path(to_url(url))) is not None:
         path.parent.mkdir()

@@ -29,6 +29,10 @@ from orchestrator_core.plan.objectives.neighbours import Neighbours
 from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS, finished
 from orchestrator_core.plan.objectives.worker_subsets import worker_subsets
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.words import plural
+
+SHOWN = 8
+"""Points that are written out, evenly chosen from all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,17 @@ class ParetoFront:
     criteria: tuple[str, ...]
     points: tuple[ParetoPoint, ...]
     seconds: float
+
+    def __repr__(self) -> str:
+        """What its points are worth, one on a line; of many some."""
+        n, step = len(self.points), max(1, -(-len(self.points) // SHOWN))
+        rows = [
+            "    " + ", ".join(f"{value:.6g}" for value in point.value)
+            for point in self.points[::step]
+        ]
+        names = ", ".join(self.criteria)
+        head = f"ParetoFront of {names}: {plural(n, 'point')} in {self.seconds:.2g} s"
+        return "\n".join([head, *rows])
 
     def within(self, criterion: str, limit: float) -> ParetoPoint | None:
         """The best point in the first criterion of those that keep a limit, such as a price.

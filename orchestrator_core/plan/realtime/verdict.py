@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from orchestrator_core.plan.schedule import Schedule
 
+SHOWN = 5
+"""Tasks in conflict that are written out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Feasible:
@@ -30,6 +33,13 @@ class Infeasible:
     reason: str
     method: str
     smallest: bool
+
+    def __repr__(self) -> str:
+        n, some = len(self.conflict), ", ".join(map(repr, self.conflict[:SHOWN]))
+        more = f" and {n - SHOWN:,} more" if n > SHOWN else ""
+        least = ", and no fewer" if self.smallest and n else ""
+        tasks = f"{some or 'no dates'}{more}{least}"
+        return f"Infeasible({self.reason} By {self.method}; in conflict: {tasks})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 
 import numpy as np
 
@@ -51,6 +52,27 @@ class Replan:
     _option: Option
     _sends: Sends
     _lost: frozenset[str]
+
+    def __repr__(self) -> str:
+        """What matters of it on a line; the attributes are there for the rest."""
+        counts = {
+            "moved": len(self.moved),
+            "kept": len(self.kept),
+            "run again": len(self.again),
+            "blocked": len(self.blocked),
+            "late": len(self.missed),
+        }
+        told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+        stay = f"{self.kept_makespan:.6g} s" if np.isfinite(self.kept_makespan) else "not possible"
+        return (
+            f"Replan({self.schedule!r}, from {self.now:.6g} s on: {told or 'nothing is left'}; "
+            f"with everything kept in its place: {stay})"
+        )
+
+    def _repr_html_(self) -> str:
+        from orchestrator_core.plan.picture import picture
+
+        return f"<p>{escape(repr(self))}</p>{picture(self.schedule)}"
 
     @property
     def makespan(self) -> float:

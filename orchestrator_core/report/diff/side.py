@@ -68,6 +68,20 @@ class Names:
     changed: tuple[tuple[str, str], ...] = ()
 
 
+def of_one_flow(one: RunRecord, other: RunRecord) -> bool:
+    """Have they the name or the origin in common, as far as the origins are known?
+
+    A flow may be renamed, or its file be moved; another flow of that name has neither its file nor
+    its tasks.
+    """
+    if one.origin and one.origin == other.origin:
+        return True
+    known = one.origin and other.origin
+    return one.flow == other.flow and not (
+        known and set(one.graph.kinds).isdisjoint(other.graph.kinds)
+    )
+
+
 def tasks_of(before: RunRecord, after: RunRecord) -> Names:
     """The tasks; one counts as changed if it needs other inputs."""
     was, now = _inputs(before), _inputs(after)

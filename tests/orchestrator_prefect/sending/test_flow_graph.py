@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from prefect import task
 
 from orchestrator_core.execute.directives import Slot
@@ -73,5 +76,37 @@ def test_a_function_under_a_name_of_its_own_is_a_kind_of_its_own():
     def train(model):
         return model
 
-    assert kind_of(train) == train.task_key
-    assert kind_of(train.with_options(name="train forest")) == f"{train.task_key}:train forest"
+    plain = kind_of(train)
+    assert plain.startswith("train-")
+    assert kind_of(train.with_options(name="train forest")) == f"{plain}:train forest"
+
+
+def kinds_in(path: Path, text: str) -> list[str]:
+    """The kinds of the tasks `load` and `save` in a file with this text."""
+    found: dict[str, Any] = {}
+    exec(compile(text, str(path), "exec"), found)
+    return [kind_of(found["load"]), kind_of(found["save"])]
+
+
+LOAD = "@task\ndef load(n):\n    return n\n"
+SAVE = "@task\ndef save(n):\n    return n\n"
+
+
+def test_an_edit_of_a_file_leaves_its_tasks_what_they_are(tmp_path: Path) -> None:
+    """Prefect's keys of both change: that of `load` with its code, that of `save` with its line."""
+    path, head = tmp_path / "jobs" / "etl.py", "from prefect import task\n"
+    before = kinds_in(path, head + LOAD + SAVE)
+    edited = LOAD.replace("return n", "n = n + 1\n    return n")
+    assert kinds_in(path, head + edited + SAVE) == before
+    assert len(set(before)) == 2
+
+
+def test_tasks_of_one_name_in_two_projects_are_two_kinds(tmp_path: Path) -> None:
+    text = "from prefect import task\n" + LOAD + SAVE
+    sales, staff = (kinds_in(tmp_path / name / "etl.py", text) for name in ("sales", "staff"))
+    assert set(sales).isdisjoint(staff)
+
+
+def test_functions_without_a_name_are_known_by_their_code() -> None:
+    once, twice = task(lambda x: x, name="f"), task(lambda x: 2 * x, name="f")
+    assert kind_of(once) != kind_of(twice)

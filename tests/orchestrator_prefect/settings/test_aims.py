@@ -93,8 +93,8 @@ def test_the_makespan_need_not_be_asked_for() -> None:
 
 def test_in_everything_else_it_is_the_advisor_that_it_was_made_of() -> None:
     class Historian(Asked):
-        def history(self, flow: str) -> Any:
-            return iter([flow])
+        def history(self, flow: str, origin: str = "") -> Any:
+            return iter([flow, origin])
 
     advisor = Asked()
     aiming = AimingAdvisor(advisor, Aims("makespan", None, LOG))
@@ -105,7 +105,7 @@ def test_in_everything_else_it_is_the_advisor_that_it_was_made_of() -> None:
     assert isinstance(aiming, Recalls)
     assert list(aiming.history("f")) == []
     told = AimingAdvisor(Historian(), Aims("makespan", None, LOG))
-    assert list(told.history("f")) == ["f"]
+    assert list(told.history("f", "jobs/etl.py:f")) == ["f", "jobs/etl.py:f"]
 
 
 def test_a_run_asks_for_what_its_flow_and_its_tasks_want(cluster: Any) -> None:

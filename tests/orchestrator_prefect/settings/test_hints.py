@@ -14,6 +14,7 @@ from orchestrator_core.execute.dask.graphs.hints import Hint
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.amounts import Amounts
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
+from orchestrator_prefect.sending.flow_graph import kind_of
 from orchestrator_prefect.settings.hints import UNSAID, resources_of, submitted_hint, workers_here
 
 from ..conftest import Advisor
@@ -181,7 +182,7 @@ def test_hints_reach_the_graph(cluster: Any) -> None:
     first, second, pinned = (graph.task(f"train-{i}") for i in range(3))
     assert (first.seconds, first.memory, first.due) == (30.0, 2e9, 9.0)
     assert first.eligible == ("1", "fast")
-    assert first.kind == train.task_key
+    assert first.kind == kind_of(train)
     assert (second.kind, second.output_bytes, second.deadline) == ("fit", 7.0, 8.0)
     assert (second.seconds, second.memory) == (5.0, 11.0)
     assert pinned.eligible == ("0",), "a pin comes before a hint"
