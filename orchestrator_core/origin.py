@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import tempfile
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -78,5 +77,7 @@ def _name_of(root: Path) -> str:
 
 
 def _is_temporary(folder: Path) -> bool:
-    temporary = Path(tempfile.gettempdir()).absolute()
-    return temporary in (folder, folder.parent)
+    """By what is said of it: `tempfile` finds out by writing a file, which a trace must not."""
+    stated = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    temporary = {Path(os.path.abspath(path)) for path in (*stated, "/tmp", "/var/tmp") if path}
+    return folder in temporary or folder.parent in temporary

@@ -7,7 +7,7 @@ on as under prefect-dask.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from orchestrator_prefect.ahead.outlook import Outlook, Step
 from orchestrator_prefect.resume.stored import Stored
 from orchestrator_prefect.runs import artifacts
 from orchestrator_prefect.runs.flow_run import FlowRunInfo
+from orchestrator_prefect.runs.left import left_line, left_running
 from orchestrator_prefect.runs.promise import Epoch, in_run
 from orchestrator_prefect.runs.publisher import Publisher
 from orchestrator_prefect.runs.run_record import run_record
@@ -41,6 +42,7 @@ from orchestrator_prefect.sending.waits import Waits
 
 if TYPE_CHECKING:
     from orchestrator_core.execute.dask.graphs.hints import Hint
+    from orchestrator_core.execute.record import TaskRecord
 
 NOTES = 5
 """So many of the notes on how a plan was mended are logged, the last ones."""
@@ -210,15 +212,17 @@ class FlowSession:
 
     def _record(self) -> None:
         assert self._link is not None
-        left = self._outlook.left_over()
-        if left:
+        gone = self._outlook.left_over()
+        if gone:
             self.info.logger.info(
-                "The run ended without %d tasks that were foreseen, such as %r", len(left), left[0]
+                "The run ended without %d tasks that were foreseen, such as %r", len(gone), gone[0]
             )
         run_id, keys = self.info.run_id, [submission.key for submission in self._submissions]
         finished = self._link.records(run_id)
         notes = self._link.end(run_id) or ()
         states = {**self._link.states(keys), **self._states}
+        ended = {key for key, _ in finished}
+        left = self._left([each for each in self._submissions if each.key not in ended])
         run = run_record(
             self.info,
             self._submissions,
@@ -227,6 +231,7 @@ class FlowSession:
             finished,
             states,
             self._started_at,
+            left,
         )
         run = replace(run, notes=tuple(notes))
         self._advisor.get().record(run)
@@ -235,6 +240,20 @@ class FlowSession:
         self.info.logger.info(artifacts.outcome_line(run))
         if self._report:
             self._publisher.publish("outcome", artifacts.outcome_markdown(run))
+
+    def _left(self, still: Sequence[Submission]) -> list[TaskRecord]:
+        """What a flow that ended well has not waited for: neither Prefect nor Dask does.
+
+        Dask drops what has not begun; what runs, runs on if its worker does.
+        """
+        if not still or self.info.status != "ok":
+            return []
+        assert self._link is not None
+        running = self._link.running(each.key for each in still)
+        now = time.monotonic() - self._origin
+        records = left_running(still, running, self._link.cluster(), now)
+        self.info.logger.info(left_line(still, len(records)))
+        return records
 
     def _fail(self, what: str, error: Exception) -> None:
         level = "debug" if self._warned else "warning"

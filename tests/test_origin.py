@@ -14,8 +14,7 @@ from orchestrator_core.origin import origin_of, place_of
 
 @pytest.fixture(autouse=True)
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folders of tests are temporary themselves; here another is."""
-    monkeypatch.setattr(origin.tempfile, "gettempdir", lambda: "/elsewhere")
+    monkeypatch.setenv("TMPDIR", "/elsewhere")
     origin._in_project.cache_clear()
 
 

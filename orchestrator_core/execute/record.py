@@ -27,7 +27,8 @@ class TaskRecord:
         transfer_seconds: time that the worker spent fetching its inputs before it started.
         attempt: 1 for the first try.
         memory_peak: bytes, if the worker measured it.
-        status: ``ok``, ``failed`` (it raised) or ``cached`` (its result was taken from a cache).
+        status: ``ok``, ``failed`` (it raised), ``cached`` (its result was taken from a cache) or
+            ``left`` (it still ran when the flow ended, which had not waited for it).
         setup_seconds: part of it that was no work of its own: compiling, or waiting for an
             accelerator's memory. It is not learned.
         device_memory: bytes that it needs on an accelerator, if that was told.

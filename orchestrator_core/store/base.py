@@ -25,6 +25,9 @@ KEEP_FINDINGS = 1_000
 KEEP_RUNS = 200
 """Runs that a store keeps of each flow (name and origin) by default; the oldest go first."""
 
+UNFINISHED = ("failed", "left")
+"""How executions end that are learned from only where a kind has no better ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScheduleKey:
@@ -208,7 +211,7 @@ def teaching(run: RunRecord) -> list[TaskRecord]:
 
 def failing(run: RunRecord) -> list[TaskRecord]:
     """The task records that durations are learned from where a kind has never ended well."""
-    return [each for each in run.tasks if each.status == "failed" and each.work_seconds > 0]
+    return [each for each in run.tasks if each.status in UNFINISHED and each.work_seconds > 0]
 
 
 def summary_of(run: RunRecord) -> RunSummary:

@@ -24,6 +24,7 @@ from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.store.base import (
     KEEP_RUNS,
     KEEP_SCHEDULES,
+    UNFINISHED,
     RunSummary,
     ScheduleKey,
     StoredFinding,
@@ -183,7 +184,7 @@ class ScheduleStore:
 
     def observations(self, kinds: Collection[str], limit_per_kind: int = 2000) -> list[Observation]:
         table = task_records
-        failed = (table.c.status == "failed") & (table.c.end_seconds > table.c.start_seconds)
+        failed = table.c.status.in_(UNFINISHED) & (table.c.end_seconds > table.c.start_seconds)
 
         def work(connection: Connection) -> list[Observation]:
             found: list[Observation] = []

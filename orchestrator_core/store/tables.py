@@ -188,7 +188,7 @@ VIEWS: Final[dict[str, dict[str, str]]] = {
         "nbytes": "size of the output",
         "memory_peak": "bytes; null if not measured",
         "attempt": "1 for the first try",
-        "status": "ok, failed or cached",
+        "status": "ok, failed, cached, or left: it still ran when the flow ended",
         "setup_seconds": "part of it that was no work of its own: compiling, waiting for memory",
         "device_memory": "bytes that it needs on an accelerator; null if not known",
         "overhead_seconds": "part of it that Prefect took around its code; null if not measured",

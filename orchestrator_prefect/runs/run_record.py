@@ -27,6 +27,7 @@ def run_record(
     finished: Sequence[Finished],
     states: Mapping[str, str],
     started_at: float,
+    left: Sequence[TaskRecord] = (),
 ) -> RunRecord:
     """One record over all epochs.
 
@@ -35,6 +36,7 @@ def run_record(
         finished: in any order, with times in seconds from when the first epoch went.
         states: names of the Prefect states in which tasks ended, by key.
         started_at: when the first epoch went, in seconds since 1970 on the scheduler's clock.
+        left: what still ran when the flow ended, in seconds from the first submission.
 
     The record counts from the first submission; it takes the first epoch some time to go.
     """
@@ -42,7 +44,7 @@ def run_record(
     plan = promise(epochs, graph, cluster)
     planned = plan is not None and plan.adopted
     lead = epochs[0].started
-    tasks = _tasks(finished, states, {s.key: s for s in submissions}, lead)
+    tasks = _tasks(finished, states, {s.key: s for s in submissions}, lead, left)
     return RunRecord(
         run_id=info.run_id,
         flow=info.flow,
@@ -67,6 +69,7 @@ def _tasks(
     states: Mapping[str, str],
     submissions: Mapping[str, Submission],
     lead: float,
+    left: Sequence[TaskRecord],
 ) -> tuple[TaskRecord, ...]:
     tasks = [
         replace(
@@ -80,7 +83,7 @@ def _tasks(
         for key, record in finished
         if key in submissions
     ]
-    return tuple(sorted(tasks, key=lambda task: (task.start, task.task)))
+    return tuple(sorted([*tasks, *left], key=lambda task: (task.start, task.task)))
 
 
 def _status(seen: str, state: str | None) -> str:

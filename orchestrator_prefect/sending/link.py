@@ -59,6 +59,10 @@ class Link(Protocol):
         """Names of Prefect states other than Completed in which tasks ended, by key."""
         ...
 
+    def running(self, keys: Iterable[str]) -> Mapping[str, tuple[str, float]]:
+        """Which of these tasks run now: by key, the worker and for how many seconds."""
+        ...
+
     def end(self, run_id: str) -> Sequence[str]:
         """Nothing more comes; the scheduler may forget the run. What people are to know of it."""
         ...
@@ -115,6 +119,11 @@ class DaskLink:
         from orchestrator_prefect.sending.worker_side import fetch_states
 
         return fetch_states(self._client, keys)
+
+    def running(self, keys: Iterable[str]) -> Mapping[str, tuple[str, float]]:
+        from orchestrator_prefect.sending.worker_side import fetch_running
+
+        return fetch_running(self._client, keys)
 
     def end(self, run_id: str) -> Sequence[str]:
         notes: list[str] = self._scheduler.end(self._client, run_id)

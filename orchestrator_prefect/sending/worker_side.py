@@ -17,6 +17,9 @@ from orchestrator_prefect.sending.made_once import remember_certificates, rememb
 from orchestrator_prefect.sending.warm_up import begin_warming
 from orchestrator_prefect.sending.work_clock import listen_to_engine, tell_work
 
+PATIENCE = 2.0
+"""Seconds for which the end of a flow waits for its workers to say what they still run."""
+
 NAME = "orchestrator-prefect"
 """Of the plugin on the workers, and of the topic of its events."""
 
@@ -45,6 +48,20 @@ def fetch_states(client: Any, keys: Iterable[str]) -> Mapping[str, str]:
     wanted = set(keys)
     events: Any = client.get_events(NAME) or ()
     return {event["key"]: event["state"] for _, event in events if event["key"] in wanted}
+
+
+def fetch_running(client: Any, keys: Iterable[str]) -> Mapping[str, tuple[str, float]]:
+    """Which of these tasks run now: by key, the worker's name and for how many seconds.
+
+    A worker that does not answer within `PATIENCE` is not waited for.
+    """
+    found = client.sync(
+        client._run,
+        tell_running(frozenset(keys)),
+        on_error="ignore",
+        callback_timeout=PATIENCE,
+    )
+    return {key: running for told in found.values() for key, running in (told or {}).items()}
 
 
 # Each is a function inside a function, because only such a one is always pickled by value.
@@ -86,6 +103,25 @@ def measure_states(*once: Callable[[], None]) -> Callable[[Any], None]:
             sizeof.register_lazy("prefect", register)
 
     return setup
+
+
+def tell_running(keys: frozenset[str]) -> Callable[..., Mapping[str, tuple[str, float]]]:
+    """Of a worker: which of these tasks it runs; also those that were released meanwhile, since a
+    thread that runs cannot be stopped."""
+
+    def running(dask_worker: Any) -> Mapping[str, tuple[str, float]]:
+        import time
+
+        now, known = time.time(), dask_worker.state.tasks
+        begun = {key: known[key].start_time for key in keys if key in known}
+        ended = {key for key in begun if known[key].stop_time is not None}
+        return {
+            key: (str(dask_worker.name), max(0.0, now - start))
+            for key, start in begun.items()
+            if start is not None and key not in ended
+        }
+
+    return running
 
 
 def tell_states(topic: str) -> Callable[[Any, str, Any], None]:

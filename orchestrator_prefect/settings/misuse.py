@@ -13,6 +13,9 @@ from prefect.tasks import Task
 
 from orchestrator_core.settings import SETTINGS
 
+OF_CLUSTERS = ("n_workers", "threads_per_worker", "processes", "memory_limit", "dashboard_address")
+"""Arguments of a `LocalCluster` that people give to the decorator."""
+
 
 def refuse_no_function(given: Any) -> None:
     """What is decorated is a function.
@@ -53,5 +56,7 @@ def _hint(name: str, known: list[str]) -> str:
     setting = SETTINGS.get(name)
     if setting is not None:
         return f"; it is set by {setting.variable}, as `orchestrator config` shows"
+    if name in OF_CLUSTERS:
+        return f"; it is one of the cluster's: cluster_kwargs={{{name!r}: ...}}"
     near = get_close_matches(name, known, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

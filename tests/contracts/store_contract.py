@@ -292,12 +292,13 @@ class StoreContract:
     def test_what_never_ended_well_is_known_by_how_long_it_took_to_fail(self, store: Store) -> None:
         """Else a flow with one task that always fails would never be planned."""
         tasks = (
+            a_record("load-3", status="left", end=0.25),
             a_record("load-1", attempt=1, status="failed", end=0.5),
             a_record("load-1", attempt=2, status="failed", end=0.75),
             a_record("load-2", status="failed", start=1.0, end=1.0),
         )
         store.add_run(a_run("1", tasks=tasks))
-        assert sorted(each.seconds for each in store.observations(["load"])) == [0.5, 0.75]
+        assert sorted(each.seconds for each in store.observations(["load"])) == [0.25, 0.5, 0.75]
         assert [each.seconds for each in store.observations(["load"], limit_per_kind=1)] == [0.75]
         store.add_run(a_run("2", tasks=(a_record("load-2", end=4.0),)))
         assert [each.seconds for each in store.observations(["load"])] == [4.0]

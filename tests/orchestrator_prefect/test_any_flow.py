@@ -82,6 +82,9 @@ class Scheduler:
     def states(self, keys: Iterable[str]) -> Mapping[str, str]:
         return {}
 
+    def running(self, keys: Iterable[str]) -> Mapping[str, tuple[str, float]]:
+        return {}
+
     def end(self, run_id: str) -> list[str]:
         return []
 

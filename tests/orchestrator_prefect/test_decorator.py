@@ -140,6 +140,8 @@ def test_contradictions_and_unknown_arguments_are_refused() -> None:
         optimized_flow(spelling="wrong")
     with pytest.raises(TypeError, match="no argument 'adress'; did you mean 'address'"):
         optimized_flow(adress="tcp://a:1")
+    with pytest.raises(TypeError, match=r"cluster's: cluster_kwargs=\{'n_workers': \.\.\.\}"):
+        optimized_flow(n_workers=2)
     with pytest.raises(InvalidInput, match=r"cluster_kwargs = \['n_workers'\] is no mapping"):
         optimized_flow(cluster_kwargs=["n_workers"])  # type: ignore[call-overload]
 
