@@ -10,8 +10,15 @@ import dataclasses
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
 from orchestrator_core.conductor.kernels.refused import Refused
-from orchestrator_core.conductor.tile.accumulators import Accumulator, Picked, Scattered, Stored
+from orchestrator_core.conductor.tile.accumulators import (
+    Accumulator,
+    AlongDiagonals,
+    Picked,
+    Scattered,
+    Stored,
+)
 from orchestrator_core.conductor.tile.passes import Pass
+from orchestrator_core.conductor.tile.skews.of_pass import skews_of
 
 
 def sides_of(one: Pass) -> list[Pass]:
@@ -21,13 +28,16 @@ def sides_of(one: Pass) -> list[Pass]:
         Refused: if something is accumulated that no kernel can.
     """
     for each in one.accumulators:
-        if isinstance(each, Picked | Scattered | Stored):
+        if isinstance(each, AlongDiagonals | Picked | Scattered | Stored):
             raise Refused(_WHY[type(each)])
+    if any(True for _ in skews_of(one)):
+        raise Refused("something is read along diagonals")
     made = [_side(one, role) for role in ROLES]
     return [side for side in made if side.accumulators]
 
 
 _WHY = {
+    AlongDiagonals: "something is summed along diagonals",
     Picked: "elements are picked by index",
     Scattered: "elements are added by index",
     Stored: "values of that size are written as a whole",

@@ -2,8 +2,8 @@
 
 Broadcasts and reductions that only add or drop axes of one element are reshapes. A barrier against
 common subexpressions does not hold what is large and pairwise, which a tile makes anew anyway:
-there it is a copy. What is stacked, as heads made one by one, is concatenated; what is unstacked is
-sliced. What is picked or put by index is a window of no axis; see `pointed`.
+there it is a copy. What is stacked, as heads made one by one, is concatenated; what is unstacked or
+split is sliced. What is picked or put by index is a window of no axis; see `pointed`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ def _canonical(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:
         return _concatenated(node)
     if node.name == "unstack" and is_pairwise(node.inputs[0]):
         return _sliced(node)
+    if node.name == "split" and is_pairwise(node.inputs[0]):
+        return _split(node)
     return [node]
 
 
@@ -56,6 +58,19 @@ def _keeps_elements(node: Node) -> bool:
 
 def _reshape(node: Node) -> Node:
     return reshaped(node.inputs[0], node.output, node)
+
+
+def _split(node: Node) -> list[Node]:
+    """Each part cut out by itself."""
+    axis, shape, at = node.params["axis"], node.inputs[0].shape, 0
+    made: list[Node] = []
+    for output in node.outputs:
+        first, last = [0] * len(shape), [*shape]
+        first[axis], last[axis] = at, at + output.shape[axis]
+        at = last[axis]
+        params = {"start_indices": tuple(first), "limit_indices": tuple(last), "strides": None}
+        made.append(of_primitive(lax.slice_p, node.inputs, (output,), params, source=node.source))
+    return made
 
 
 def _concatenated(node: Node) -> list[Node]:

@@ -20,6 +20,7 @@ from orchestrator_core.conductor.tile.region import Region, grown
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
 from orchestrator_core.conductor.tile.shared import are_shared
+from orchestrator_core.conductor.tile.skews.of_pass import rows_of_skews
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048)
 """Elements of a tile along each axis."""
@@ -63,6 +64,11 @@ class Candidate:
             max((each.nbytes for each in owned), default=0),
             sum(each.nbytes for each in region.stored),
         )
+
+    @property
+    def rows_of_skews(self) -> Role | None:
+        """The role along which there are the rows of what is skewed."""
+        return next((role for one in self.passes.values() for role in rows_of_skews(one)), None)
 
     @property
     def worth(self) -> float:
@@ -141,6 +147,8 @@ def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Pr
     if goal.objective == "memory":
         near = [form for form in forms if form.seconds <= SLOWER * fastest]
         return min(near, key=lambda form: form.temp_bytes)
+    if candidate.rows_of_skews is not None:
+        return min(forms, key=lambda form: form.seconds)
     level = [form for form in forms if form.seconds <= LEVEL * fastest]
     cached = [form for form in level if _is_cached(candidate, form)]
     form = max(cached, key=lambda form: form.size["i"], default=level[0])
@@ -189,15 +197,15 @@ def _runners(
     candidate: Candidate, shape: tuple[int, int], settings: TileSettings
 ) -> dict[int, Runner]:
     """Tiles are longer along the same loop in all passes, so they lie otherwise where the outer
-    loop of a pass runs along the other role.
+    loop of a pass runs along the other role; but along the same role if there are skews.
 
     Args:
         shape: of a tile of the first pass, along the roles ``i`` and ``j``.
     """
     first, length = first_of(candidate.passes), candidate.region.length
-    made = {}
+    made, is_skewed = {}, candidate.rows_of_skews is not None
     for level, one in candidate.passes.items():
-        pair = shape if one.outer == first.outer else shape[::-1]
+        pair = shape if is_skewed or one.outer == first.outer else shape[::-1]
         sizes = {role: min(n, length[role]) for role, n in zip(ROLES, pair, strict=True)}
         made[level] = Runner(one, sizes, settings.skips)
     return made
@@ -220,7 +228,21 @@ def _shapes(
     longest = max(candidate.region.length.values())
     some = [size for size in fit if size < 2 * longest]
     chosen = (some if is_limited else some[-SEARCHED:]) or [SIZES[0]]
-    return [(size, size) for size in chosen]
+    squares = [(size, size) for size in chosen]
+    return squares + [each for each in _flat(candidate, chosen) if _fits(candidate, each, settings)]
+
+
+def _flat(candidate: Candidate, sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """A tile of few rows has few diagonals more than it has columns."""
+    rows = candidate.rows_of_skews
+    for size in sizes if rows is not None else ():
+        for less, more in ((2, 2), (4, 1), (2, 1)):
+            pair = (size // less, size * more)
+            yield pair if rows == ROLES[0] else pair[::-1]
+
+
+def _fits(candidate: Candidate, shape: tuple[int, int], settings: TileSettings) -> bool:
+    return _largest(candidate, shape) <= settings.max_elements
 
 
 def _largest(candidate: Candidate, shape: tuple[int, int]) -> int:

@@ -16,6 +16,7 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
+    AlongDiagonals,
     Picked,
     Reduced,
     RunningMax,
@@ -27,6 +28,7 @@ from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
 from orchestrator_core.conductor.tile.region import Region
 from orchestrator_core.conductor.tile.sinking import sunk
+from orchestrator_core.conductor.tile.skews.products import BY_DIAGONALS
 from orchestrator_core.conductor.tile.sole import step_of
 
 
@@ -131,6 +133,8 @@ def _accumulator(plan: Plan) -> Accumulator:
         return Picked(plan.boundary)
     if plan.node.name in SCATTERS:
         return Scattered(plan.boundary)
+    if plan.node.name == BY_DIAGONALS:
+        return AlongDiagonals(plan.boundary)
     return Summed(plan) if plan.products else Reduced(plan.boundary)
 
 

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from orchestrator_core.conductor import _jax
-from orchestrator_core.conductor.cost import Work, peak, seconds, this_device, work_of
+from orchestrator_core.conductor.cost import (
+    Work,
+    peak,
+    seconds,
+    seconds_of_work,
+    this_device,
+    work_of,
+)
 from orchestrator_core.conductor.facts.axes import ROLES, Role, full_shape, tile_shape
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
 from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real
@@ -22,6 +29,7 @@ from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.recipe import Key, Wanted
 from orchestrator_core.conductor.tile.run import Runner
+from orchestrator_core.conductor.tile.skews.unmet import unmet_work
 from orchestrator_core.conductor.tile.skip import Blocks, intervals
 
 USUAL = 100.0
@@ -60,7 +68,8 @@ def pass_price(runner: Runner) -> PassPrice:
     device, graph = this_device(), tile_graph(runner)
     count = {role: math.ceil(runner.one.length[role] / runner.size[role]) for role in ROLES}
     tiles = count["i"] * count["j"]
-    skipped = skipped_tiles(runner, count)
+    gone = _gone(runner, count)
+    skipped = int(gone.sum())
     work = work_of(graph, device.platform)
     once = seconds(graph, device) + device.step_s
     rows = count[runner.one.outer] * device.step_s
@@ -75,7 +84,8 @@ def pass_price(runner: Runner) -> PassPrice:
         done.kernels,
         done.calls,
     )
-    return PassPrice(once * (tiles - skipped) + rows, whole, tiles, skipped)
+    less = sum(seconds_of_work(each, device) for each in unmet_work(runner, gone))
+    return PassPrice(once * (tiles - skipped) + rows - less, whole, tiles, skipped)
 
 
 def _distant_bytes(runner: Runner, graph: Graph, count: dict[Role, int], work: Work) -> float:
@@ -107,9 +117,15 @@ def tile_graph(runner: Runner) -> Graph:
 
 def skipped_tiles(runner: Runner, count: dict[Role, int]) -> int:
     """How many tiles are proven to change nothing by positions alone."""
+    return int(_gone(runner, count).sum())
+
+
+def _gone(runner: Runner, count: dict[Role, int]) -> Any:
+    """Which, of (outer tiles, inner tiles)."""
     one = runner.one
+    gone = np.full((count[one.outer], count[one.inner]), runner.is_skipping)
     if not runner.is_skipping:
-        return 0
+        return gone
     blocks = Blocks(dict.fromkeys(ROLES, 0), count, runner.size)
     leaves = {key: usual_interval(key) for key in one.recipe.leaves}
     known = intervals(one.recipe, blocks, one.outer, leaves)
@@ -117,10 +133,9 @@ def skipped_tiles(runner: Runner, count: dict[Role, int]) -> int:
     def interval(wanted: Wanted) -> Interval:
         return _of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
 
-    gone = np.ones((count[one.outer], count[one.inner]), bool)
     for each in one.accumulators:
         gone = gone & (each.need(interval) < -USUAL)
-    return int(gone.sum())
+    return gone
 
 
 def _of_literal(literal: Literal) -> Interval:

@@ -34,6 +34,7 @@ from orchestrator_core.conductor.tile.parted import parted
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
+from orchestrator_core.conductor.tile.skews.rewrite import with_skews, without_skews
 from orchestrator_core.conductor.tile.strips import in_strips
 
 NAME = "tiling"
@@ -57,7 +58,8 @@ def tiled(
     for seed in rewriter.seeds():
         rewriter.try_at(seed)
     changed = any(site.is_changed for site in rewriter.sites)
-    return in_strips(rewriter.graph, settings) if changed else graph, rewriter.sites
+    made = rewriter.whole(rewriter.graph)
+    return in_strips(made, settings) if changed else graph, rewriter.sites
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class _Rewriter:
     ) -> None:
         self.goal, self.settings, self.emission = goal, settings, emission
         large = functools.partial(is_pairwise, settings=settings)
-        self.graph = canonical(parted(graph, large), large)
+        self.before = canonical(parted(graph, large), large)
+        self.graph = with_skews(self.before, lambda each: each.size >= settings.min_elements)
         self.flow = Dataflow(self.graph)
         self.prices, self.shared = emission.prices(), Shared()
         self.verdicts: dict[object, _Verdict] = {}
@@ -136,7 +139,7 @@ class _Rewriter:
         first is priced."""
         key = tuple(runner.looks for runner in form.passes.values())
         if key not in self.verdicts:
-            was, now = price(self.graph), price_with(after, form)
+            was, now = price(self.whole(self.graph)), price_with(self.whole(after), form)
             ours = of_site(was, now, form)
             is_of_points = candidate.region.has_coordinates
             why = "" if self.settings.always else refusal_of(*ours, self.goal, is_of_points)
@@ -152,6 +155,10 @@ class _Rewriter:
         replaced = {value for node in nodes for value in node.outputs}
         kept = [node for node in self.graph.nodes if replaced.isdisjoint(node.outputs)]
         return self.graph.with_nodes([*kept, *nodes])
+
+    def whole(self, graph: Graph) -> Graph:
+        """As it can be run: what can only be done in tiles is as it was, where it is in none."""
+        return without_skews(graph, self.before)
 
     def _left(self, seed: Value, why: str) -> Site:
         return Site(self.emission.name, *_found(seed, self.flow), AS_IT_IS, why)

@@ -1,5 +1,6 @@
 """What is carried from tile to tile."""
 
+from orchestrator_core.conductor.tile.accumulators.along_diagonals import AlongDiagonals
 from orchestrator_core.conductor.tile.accumulators.base import Accumulator, Tiles
 from orchestrator_core.conductor.tile.accumulators.picked import Picked
 from orchestrator_core.conductor.tile.accumulators.reduced import Reduced
@@ -10,6 +11,7 @@ from orchestrator_core.conductor.tile.accumulators.summed import Summed
 
 __all__ = [
     "Accumulator",
+    "AlongDiagonals",
     "Picked",
     "Reduced",
     "RunningMax",

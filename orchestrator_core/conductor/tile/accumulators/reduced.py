@@ -12,8 +12,8 @@ from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Spec
 from orchestrator_core.conductor.facts.intervals.arrays import xp
+from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.facts.transfer.reductions import REDUCTIONS
-from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.oriented import product
 from orchestrator_core.conductor.tile.accumulators.base import (
     NEVER,
@@ -24,6 +24,7 @@ from orchestrator_core.conductor.tile.accumulators.base import (
 )
 from orchestrator_core.conductor.tile.recipe import Wanted, key_of
 from orchestrator_core.conductor.tile.region import Boundary
+from orchestrator_core.conductor.tile.skews.products import BY_ROWS, rows_of
 
 COMBINE: Mapping[str, Callable[[Any, Any], Any]] = {
     "sum": lax.add,
@@ -77,7 +78,7 @@ class Reduced:
         *rest, last = (tiles[each] for each in self.wanted)
         if self.scale != 1:
             last = last * jnp.asarray(self.scale, last.dtype)
-        part = applied(self.boundary.node, [*rest, last])
+        part = applied(self.boundary, [*rest, last], tiles.place)
         return COMBINE[self.kind](old, part.astype(old.dtype))
 
     def need(self, interval: IntervalOf) -> Any:
@@ -99,8 +100,12 @@ class Reduced:
         return -(now.max().astype(float)) if self.kind == "min" else 0.0
 
 
-def applied(node: Node, operands: list[Any]) -> Any:
+def applied(boundary: Boundary, operands: list[Any], place: Tile) -> Any:
     """A sum in at least 32 bits, or any other boundary, of tiles."""
+    node = boundary.node
+    if node.name == BY_ROWS:
+        spec = boundary.inputs[node.params["side"]]
+        return rows_of(node, operands, spec, place, summing_type(node.output.dtype))
     if node.name == "dot_general":
         left, right = operands
         return product(

@@ -61,7 +61,7 @@ class Summed:
 
     def added(self, old: Any, tiles: Tiles) -> Any:
         operands = [self._operand(side, tiles) for side in range(len(self.plan.products))]
-        part = applied(self.plan.node, operands).astype(old.dtype)
+        part = applied(self.plan.boundary, operands, tiles.place).astype(old.dtype)
         found, shift = self.plan.exponential, self.shift
         if found is not None and shift is not None:
             side, term = found

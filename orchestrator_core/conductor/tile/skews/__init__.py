@@ -1,0 +1,1 @@
+"""Products whose columns are distances between positions, turned into those of positions."""
