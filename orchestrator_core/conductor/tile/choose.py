@@ -147,10 +147,10 @@ def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Pr
     if goal.objective == "memory":
         near = [form for form in forms if form.seconds <= SLOWER * fastest]
         return min(near, key=lambda form: form.temp_bytes)
-    if candidate.rows_of_skews is not None:
-        return min(forms, key=lambda form: form.seconds)
     level = [form for form in forms if form.seconds <= LEVEL * fastest]
     cached = [form for form in level if _is_cached(candidate, form)]
+    if candidate.rows_of_skews is not None:
+        return min(cached or level, key=lambda form: form.seconds)
     form = max(cached, key=lambda form: form.size["i"], default=level[0])
     is_free = settings.tile is None and settings.shape is None and goal.memory is None
     return _for_all_cores(candidate, form, settings, prices) if is_free else form
