@@ -55,7 +55,8 @@ def levelled(columns: Columns, prior: Floats) -> Columns:
             moved += by_run[at]
     if not moved.any():
         return columns
-    work = np.maximum(columns.work(overhead), SHORTEST)
+    # Their own work, however short: of more than there is, something below 0 would be left.
+    work = np.maximum(columns.work(overhead), 0.0)
     return replace(columns, seconds=columns.seconds + work * np.expm1(moved))
 
 

@@ -85,6 +85,22 @@ def test_only_the_kind_that_changed_is_moved() -> None:
     assert level_of([*grows, *steady], kind="s") == pytest.approx(0.0, abs=0.05)
 
 
+def test_tasks_of_hardly_any_work_take_more_than_nothing_however_much_sooner_they_end() -> None:
+    """Moved by more than they took, they took less than nothing; and of that nothing was learned of
+    any kind, from then on."""
+    brief = [
+        replace(o, seconds=o.seconds * scale)
+        for o, scale in zip(
+            history(-0.5 * np.arange(RUNS)), np.resize([1e-5, 1e-3], RUNS * TASKS), strict=True
+        )
+    ]
+    columns = columns_of(brief)
+    moved = levelled(columns, np.zeros(2))
+    assert moved is not columns
+    assert moved.seconds.min() > 0
+    assert np.isfinite(level_of([*brief, *history(np.zeros(RUNS), kind="s")], kind="s"))
+
+
 def test_how_workers_compare_is_kept() -> None:
     """Runs that are late in a growing series ran on the fast worker alone."""
     observed = history(0.2 * np.arange(RUNS))
