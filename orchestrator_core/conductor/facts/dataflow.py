@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cached_property
 
 from orchestrator_core.conductor._jax import is_inexact
@@ -17,8 +18,14 @@ from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 _PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
 """Operations that neither look at other elements nor at where an element is."""
 
-
 EQUALITIES = frozenset({"eq", "ne"})
+ORDERS = frozenset({"ge", "gt", "le", "lt"})
+
+EXTREMES = frozenset({"reduce_max", "reduce_min", "cummax", "cummin", "sort", "top_k"})
+"""Operations whose results are some of the numbers that they are given."""
+
+PICKS = frozenset({"concatenate", "dynamic_slice", "gather", "pad", "rev", "slice"})
+"""What is found by an extreme may be cut out of a larger array."""
 
 
 class Dataflow:
@@ -50,12 +57,11 @@ class Dataflow:
 
     @cached_property
     def compared(self) -> frozenset[Value]:
-        """Numbers that are compared for equality, and all that they are made of element by element.
-        Made twice, they must be the same in every bit."""
+        """Numbers that are compared for equality, or with what is the largest or smallest of them,
+        and all that they are made of element by element. Made twice, they must be the same in every
+        bit."""
         found: set[Value] = set()
-        open_ = [
-            each for node in self.graph.nodes if node.name in EQUALITIES for each in node.inputs
-        ]
+        open_ = [each for node in self.graph.nodes for each in self._compared_by(node)]
         while open_:
             atom = open_.pop()
             if isinstance(atom, Literal) or atom in found or not is_inexact(atom.dtype):
@@ -64,6 +70,22 @@ class Dataflow:
             node = self._producer.get(atom)
             if node is not None and node.name in _PLAIN:
                 open_ += node.inputs
+        return frozenset(found)
+
+    def _compared_by(self, node: Node) -> Sequence[Atom]:
+        if node.name in EQUALITIES:
+            return node.inputs
+        is_asked = node.name in ORDERS and not self._of_extremes.isdisjoint(node.inputs)
+        return node.inputs if is_asked else ()
+
+    @cached_property
+    def _of_extremes(self) -> frozenset[Atom]:
+        """What is made, element by element, of the largest or smallest of other numbers."""
+        found: set[Atom] = set()
+        for node in self.graph.nodes:
+            goes_on = node.name in _PLAIN or node.name in PICKS
+            if node.name in EXTREMES or (goes_on and not found.isdisjoint(node.inputs)):
+                found.update(node.outputs)
         return frozenset(found)
 
     def is_cheap(self, atom: Atom) -> bool:

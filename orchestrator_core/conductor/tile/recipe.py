@@ -210,15 +210,24 @@ def rounded(product: Any) -> Any:
 
 
 SUMS = frozenset({"add", "add_any", "sub"})
-PRODUCTS = frozenset({"mul", "integer_pow", "square"})
+PRODUCTS = frozenset({"mul", "div", "integer_pow", "square"})
+"""Compilers multiply with the inverse of a number, sooner than they divide by it."""
 
 
 def _rounded_before(flow: Dataflow, node: Node) -> frozenset[int]:
-    """Which operands of a sum are products."""
-    makers = map(functools.partial(_maker, flow), node.inputs) if node.name in SUMS else ()
+    """Which operands of a sum are products, or less a product."""
+    makers = map(functools.partial(_signed, flow), node.inputs) if node.name in SUMS else ()
     return frozenset(
         k for k, each in enumerate(makers) if each is not None and each.name in PRODUCTS
     )
+
+
+def _signed(flow: Dataflow, atom: Atom) -> Node | None:
+    """Who makes the numbers of a value, but for their signs."""
+    found = _maker(flow, atom)
+    while found is not None and found.name == "neg":
+        found = _maker(flow, found.inputs[0])
+    return found
 
 
 def _maker(flow: Dataflow, atom: Atom) -> Node | None:

@@ -5,6 +5,7 @@ The results are those of the original, or nearer to the float64 value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -216,6 +217,35 @@ def test_what_is_compared_for_equality_is_the_same_number_in_every_pass() -> Non
     theirs = jax.jit(loss)(Q, K, V)
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-4)
+
+
+EXTREMES = {
+    "is the largest": lambda s: s == s.max(-1, keepdims=True),
+    "is not below the largest": lambda s: s >= s.max(-1, keepdims=True),
+    "is not above the smallest": lambda s: s <= s.min(-1, keepdims=True),
+    "is among the eight largest": lambda s: s >= jax.lax.top_k(s, 8)[0][..., -1:],
+}
+
+SCORES = {
+    "times a number": lambda q, k: (q @ k.T) * 0.1771 + q[:, :1],
+    "divided by a number": lambda q, k: (q @ k.T) / 5.657 - q[:, :1],
+    "less a product": lambda q, k: -((q @ k.T) * 0.1771) - q[:, :1],
+}
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+@pytest.mark.parametrize("is_one", EXTREMES.values(), ids=EXTREMES)
+def test_who_is_the_largest_is_asked_of_the_same_numbers(
+    score: Callable[[Array, Array], Array], is_one: Callable[[Array], Array]
+) -> None:
+    """Some row would have nobody, and the sum over it would be empty."""
+
+    def of(q: Array, k: Array, v: Array) -> Array:
+        return is_one(score(q, k)).astype(v.dtype) @ v
+
+    q, k, v = (np.random.default_rng(seed).normal(size=(192, 32)).astype("f4") for seed in range(3))
+    ours, theirs = both(of, q, k, v)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-5)
 
 
 def masked(q: Array, k: Array, v: Array) -> Array:
