@@ -10,6 +10,7 @@ from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, roles
 from orchestrator_core.conductor.facts.transfer import rule_of
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
+from orchestrator_core.conductor.facts.transfer.ranks import K_LARGEST, LARGEST_NUMBERS
 from orchestrator_core.conductor.facts.transfer.views import RESHAPES
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -21,10 +22,14 @@ _PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
 EQUALITIES = frozenset({"eq", "ne"})
 ORDERS = frozenset({"ge", "gt", "le", "lt"})
 
-EXTREMES = frozenset({"reduce_max", "reduce_min", "cummax", "cummin", "sort", "top_k"})
+EXTREMES = frozenset(
+    {"reduce_max", "reduce_min", "cummax", "cummin", "sort", "top_k", K_LARGEST}
+)
 """Operations whose results are some of the numbers that they are given."""
 
-PICKS = frozenset({"concatenate", "dynamic_slice", "gather", "pad", "rev", "slice"})
+PICKS = frozenset(
+    {"concatenate", "dynamic_slice", "gather", LARGEST_NUMBERS, "pad", "rev", "slice"}
+)
 """What is found by an extreme may be cut out of a larger array."""
 
 
@@ -73,7 +78,7 @@ class Dataflow:
         return frozenset(found)
 
     def _compared_by(self, node: Node) -> Sequence[Atom]:
-        if node.name in EQUALITIES:
+        if node.name in EQUALITIES or node.name == K_LARGEST:
             return node.inputs
         is_asked = node.name in ORDERS and not self._of_extremes.isdisjoint(node.inputs)
         return node.inputs if is_asked else ()

@@ -13,6 +13,7 @@ from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
     AlongDiagonals,
+    KLargest,
     Picked,
     Scattered,
     Stored,
@@ -28,7 +29,7 @@ def sides_of(one: Pass) -> list[Pass]:
         Refused: if something is accumulated that no kernel can.
     """
     for each in one.accumulators:
-        if isinstance(each, AlongDiagonals | Picked | Scattered | Stored):
+        if isinstance(each, AlongDiagonals | KLargest | Picked | Scattered | Stored):
             raise Refused(_WHY[type(each)])
     if any(True for _ in skews_of(one)):
         raise Refused("something is read along diagonals")
@@ -38,6 +39,7 @@ def sides_of(one: Pass) -> list[Pass]:
 
 _WHY = {
     AlongDiagonals: "something is summed along diagonals",
+    KLargest: "the largest elements are asked for, and where they are",
     Picked: "elements are picked by index",
     Scattered: "elements are added by index",
     Stored: "values of that size are written as a whole",

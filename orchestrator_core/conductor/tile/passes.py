@@ -11,12 +11,14 @@ from functools import cached_property
 from orchestrator_core.conductor.facts.axes import ROLES, Role, Spec, axis_roles, roles
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.facts.transfer.indexing import SCATTERS
+from orchestrator_core.conductor.facts.transfer.ranks import K_LARGEST
 from orchestrator_core.conductor.ir.alike import looks
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
     AlongDiagonals,
+    KLargest,
     Picked,
     Reduced,
     RunningMax,
@@ -135,6 +137,8 @@ def _accumulator(plan: Plan) -> Accumulator:
         return Scattered(plan.boundary)
     if plan.node.name == BY_DIAGONALS:
         return AlongDiagonals(plan.boundary)
+    if plan.node.name == K_LARGEST:
+        return KLargest(plan.boundary)
     return Summed(plan) if plan.products else Reduced(plan.boundary)
 
 

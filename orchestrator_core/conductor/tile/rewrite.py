@@ -30,11 +30,13 @@ from orchestrator_core.conductor.tile.choose import (
 )
 from orchestrator_core.conductor.tile.finishing import finish_nodes
 from orchestrator_core.conductor.tile.gain import of_site, price_with, refusal_of
+from orchestrator_core.conductor.tile.only_in_tiles import as_before
 from orchestrator_core.conductor.tile.parted import parted
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
+from orchestrator_core.conductor.tile.ranks.rewrite import with_ranks
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
-from orchestrator_core.conductor.tile.skews.rewrite import with_skews, without_skews
+from orchestrator_core.conductor.tile.skews.rewrite import with_skews
 from orchestrator_core.conductor.tile.strips import in_strips
 
 NAME = "tiling"
@@ -93,7 +95,8 @@ class _Rewriter:
         self.goal, self.settings, self.emission = goal, settings, emission
         large = functools.partial(is_pairwise, settings=settings)
         self.before = canonical(parted(graph, large), large)
-        self.graph = with_skews(self.before, lambda each: each.size >= settings.min_elements)
+        skewed = with_skews(self.before, lambda each: each.size >= settings.min_elements)
+        self.graph = with_ranks(skewed, large)
         self.flow = Dataflow(self.graph)
         self.prices, self.shared = emission.prices(), Shared()
         self.verdicts: dict[object, _Verdict] = {}
@@ -158,7 +161,7 @@ class _Rewriter:
 
     def whole(self, graph: Graph) -> Graph:
         """As it can be run: what can only be done in tiles is as it was, where it is in none."""
-        return without_skews(graph, self.before)
+        return as_before(graph, self.before)
 
     def _left(self, seed: Value, why: str) -> Site:
         return Site(self.emission.name, *_found(seed, self.flow), AS_IT_IS, why)

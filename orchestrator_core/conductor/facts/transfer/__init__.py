@@ -6,6 +6,7 @@ from orchestrator_core.conductor.facts.transfer import (
     elementwise,
     indexing,
     products,
+    ranks,
     reductions,
     views,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "elementwise",
     "indexing",
     "products",
+    "ranks",
     "reductions",
     "rule_of",
     "views",

@@ -23,6 +23,7 @@ from orchestrator_core.conductor.facts.transfer.rule import RULES, Onward, Rule
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.oriented import product
+from orchestrator_core.conductor.tile.only_in_tiles import not_alone
 from orchestrator_core.conductor.tile.skews.window import Window
 
 SKEWED, BY_ROWS, BY_DIAGONALS = "skewed_product", "product_by_rows", "product_by_diagonals"
@@ -45,11 +46,7 @@ def node_of(
         each: like.params[each]
         for each in ("dimension_numbers", "precision", "preferred_element_type")
     }
-    return Node(name, tuple(inputs), (output,), _not_alone, {**kept, **params}, source=like.source)
-
-
-def _not_alone(arrays: Sequence[Any]) -> Sequence[Any]:
-    raise NotImplementedError("it is only ever done in tiles")
+    return Node(name, tuple(inputs), (output,), not_alone, {**kept, **params}, source=like.source)
 
 
 def window_of(node: Node, spec: Spec, tile: Tile) -> Window:

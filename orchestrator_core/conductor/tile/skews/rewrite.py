@@ -1,4 +1,4 @@
-"""Skewed pairwise values, as products that can be done in tiles; and back, where none was."""
+"""Skewed pairwise values, as products that can be done in tiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from orchestrator_core.conductor.tile.skews.pairs import Pair, arranged, pair_of
 from orchestrator_core.conductor.tile.skews.products import (
     BY_DIAGONALS,
     BY_ROWS,
-    NAMES,
     node_of,
 )
 from orchestrator_core.conductor.tile.skews.pushing import Pushing
@@ -42,28 +41,6 @@ def with_skews(graph: Graph, is_large: Callable[[Atom], bool]) -> Graph:
         return graph
     kept = [node for node in graph.nodes if made.keys().isdisjoint(node.outputs)]
     return graph.with_nodes([*kept, *(node for nodes in made.values() for node in nodes)])
-
-
-def without_skews(graph: Graph, before: Graph) -> Graph:
-    """With what is skewed, and in no tile, as it was before."""
-    late = _waiting(graph, before)
-    if not late:
-        return graph
-    again = {value for node in late for value in node.outputs if value in before.producer}
-    kept = [node for node in graph.nodes if again.isdisjoint(node.outputs) and node not in late]
-    there = {value for node in kept for value in node.outputs}
-    old = [node for node in before.nodes if there.isdisjoint(node.outputs)]
-    return graph.with_nodes([*kept, *old])
-
-
-def _waiting(graph: Graph, before: Graph) -> set[Node]:
-    """All from a product that is only done in tiles to values that were there before."""
-    late, open_ = set[Node](), set[Value]()
-    for node in graph.nodes:
-        if node.name in NAMES or not open_.isdisjoint(node.inputs):
-            late.add(node)
-            open_.update(value for value in node.outputs if value not in before.producer)
-    return late
 
 
 def _is_read(graph: Graph, value: Value) -> bool:
