@@ -6,6 +6,7 @@ from orchestrator_core.conductor.algebra.choices import numbers_outside
 from orchestrator_core.conductor.algebra.convolutions import folded_into
 from orchestrator_core.conductor.algebra.first_axes import summed_by_products
 from orchestrator_core.conductor.algebra.judged import NAME
+from orchestrator_core.conductor.algebra.largest import largest_first
 from orchestrator_core.conductor.algebra.merging import merged
 from orchestrator_core.conductor.algebra.shorter import shorter
 from orchestrator_core.conductor.algebra.turned import turned
@@ -16,10 +17,10 @@ from orchestrator_core.conductor.site import Site
 
 
 def algebra(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    """The graph and all bodies of its loops, shorter; products merged and scales folded where that
-    gains."""
+    """The graph and all bodies of its loops, shorter; products merged, scales folded, and sorts
+    saved where that gains."""
     graph, sites = in_bodies(_shortened, graph, goal)
-    for improve in (merged, _folded):
+    for improve in (merged, _folded, _largest_first):
         graph, more = improve(graph, goal)
         sites += more
     return graph, list(dict.fromkeys(sites))  # layers that are alike once
@@ -47,6 +48,10 @@ def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 def _folded(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     return in_bodies(folded_into, graph, goal)
+
+
+def _largest_first(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    return in_bodies(largest_first, graph, goal)
 
 
 def _as_the_device_likes(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:

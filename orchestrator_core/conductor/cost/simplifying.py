@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from orchestrator_core.conductor.cost.fusion_facts import FREE
+from orchestrator_core.conductor.cost.rules.reductions import BY_SORTING
+from orchestrator_core.conductor.cost.sliced import is_sliced
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
@@ -43,6 +45,8 @@ class Simplifier:
 
     def instead_of(self, node: Node) -> list[Node]:
         """What is done instead."""
+        if is_sliced(node, self.graph):
+            return [dataclasses.replace(node, name=BY_SORTING)]
         if node.name == "reduce_sum":
             return self._negated_later(node) or [node]
         return self._smaller_first(node) or [node] if node.name == "mul" else [node]

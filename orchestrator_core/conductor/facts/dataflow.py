@@ -22,13 +22,20 @@ _PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
 EQUALITIES = frozenset({"eq", "ne"})
 ORDERS = frozenset({"ge", "gt", "le", "lt"})
 
-EXTREMES = frozenset(
-    {"reduce_max", "reduce_min", "cummax", "cummin", "sort", "top_k", K_LARGEST}
-)
+EXTREMES = frozenset({"reduce_max", "reduce_min", "cummax", "cummin", "sort", "top_k", K_LARGEST})
 """Operations whose results are some of the numbers that they are given."""
 
 PICKS = frozenset(
-    {"concatenate", "dynamic_slice", "gather", LARGEST_NUMBERS, "pad", "rev", "slice"}
+    {
+        "concatenate",
+        "dynamic_slice",
+        "gather",
+        LARGEST_NUMBERS,
+        "optimization_barrier",
+        "pad",
+        "rev",
+        "slice",
+    }
 )
 """What is found by an extreme may be cut out of a larger array."""
 

@@ -12,6 +12,7 @@ from orchestrator_core.conductor.facts.axes import ROLES, Role
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.value import Atom, Value
+from orchestrator_core.conductor.tile.accumulators import KLargest
 from orchestrator_core.conductor.tile.levels import levels_of
 from orchestrator_core.conductor.tile.passes import Pass, passes_of
 from orchestrator_core.conductor.tile.plans import Levels
@@ -69,6 +70,13 @@ class Candidate:
     def rows_of_skews(self) -> Role | None:
         """The role along which there are the rows of what is skewed."""
         return next((role for one in self.passes.values() for role in rows_of_skews(one)), None)
+
+    @property
+    def rows_of_ranks(self) -> Role | None:
+        """The role along which there are the rows whose largest elements are found."""
+        made = (each for one in self.passes.values() for each in one.others)
+        found = [each.row for each in made if isinstance(each, KLargest)]
+        return next((role for role in found if role is not None), None)
 
     @property
     def worth(self) -> float:
@@ -149,7 +157,7 @@ def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Pr
         return min(near, key=lambda form: form.temp_bytes)
     level = [form for form in forms if form.seconds <= LEVEL * fastest]
     cached = [form for form in level if _is_cached(candidate, form)]
-    if candidate.rows_of_skews is not None:
+    if candidate.rows_of_skews is not None or candidate.rows_of_ranks is not None:
         return min(cached or level, key=lambda form: form.seconds)
     form = max(cached, key=lambda form: form.size["i"], default=level[0])
     is_free = settings.tile is None and settings.shape is None and goal.memory is None
@@ -233,10 +241,13 @@ def _shapes(
 
 
 def _flat(candidate: Candidate, sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """A tile of few rows has few diagonals more than it has columns."""
-    rows = candidate.rows_of_skews
+    """A tile of few rows has few diagonals more than it has columns; and of long rows the largest
+    elements are found in one go."""
+    rows, shapes = candidate.rows_of_skews, ((2, 2), (4, 1), (2, 1))
+    if rows is None:
+        rows, shapes = candidate.rows_of_ranks, ((2, 2), (4, 4), (8, 8))
     for size in sizes if rows is not None else ():
-        for less, more in ((2, 2), (4, 1), (2, 1)):
+        for less, more in shapes:
             pair = (size // less, size * more)
             yield pair if rows == ROLES[0] else pair[::-1]
 

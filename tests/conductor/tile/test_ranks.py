@@ -150,10 +150,12 @@ def test_attention_to_the_best_keys(given: Any) -> None:
     graph = check(best_keys, given())
     assert keeps_nothing(graph)
 
+
+def test_gradients_of_attention_to_the_best_keys() -> None:
     def loss(x: Array, y: Array) -> Array:
         return (best_keys(x, y) ** 2).sum()
 
-    graph = check(jax.value_and_grad(loss, (0, 1)), given(), tolerance=2e-5)
+    graph = check(jax.value_and_grad(loss, (0, 1)), points(), tolerance=2e-5)
     assert keeps_nothing(graph)
 
 

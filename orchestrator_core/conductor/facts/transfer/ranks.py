@@ -7,7 +7,7 @@ from orchestrator_core.conductor.facts.transfer.rule import RULES, Onward, Rule
 from orchestrator_core.conductor.ir.node import Node
 
 K_LARGEST = "k_largest"
-"""What stands for `top_k`, `argmax` and `argmin` where it may be done in tiles; see `tile.ranks`."""
+"""`top_k`, `argmax` or `argmin` where it may be done in tiles; see `tile.ranks`."""
 
 LARGEST_NUMBERS = "largest_numbers"
 """What reads the numbers off it."""

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from orchestrator_core.conductor.facts.axes import Spec, axis_roles
+from orchestrator_core.conductor.facts.axes import Role, Spec, axis_roles, roles
 from orchestrator_core.conductor.facts.intervals.arrays import xp
 from orchestrator_core.conductor.tile.accumulators.base import NEVER, IntervalOf, Tiles
 from orchestrator_core.conductor.tile.ranks.best import best_of, merged
@@ -26,6 +26,12 @@ class KLargest:
     @property
     def spec(self) -> Spec:
         return self.boundary.out
+
+    @property
+    def row(self) -> Role | None:
+        """The role along which there are rows of which several elements are kept."""
+        found = roles(self.spec) if self.boundary.node.params["k"] > 1 else frozenset[Role]()
+        return next(iter(found), None)
 
     @property
     def dtype(self) -> Any:

@@ -46,13 +46,32 @@ def _counted(at: Any, first: Any, dtype: Any) -> Any:
 
 
 def merged(old: Any, new: Any) -> Any:
-    """As many of the best of both as there are in `old`."""
+    """As many of the best of both as there are in `old`, the better one first, as both are.
+
+    By Batcher's bitonic merge ("Sorting networks and their applications", 1968): of two lists, of
+    which one is turned round, the better of each two are the best, and log2 k rounds of exchanges
+    put them in order.
+    """
     k = old.shape[-2]
-    if k == 1:
-        is_better = (new[..., 0] > old[..., 0]) | (
-            (new[..., 0] == old[..., 0]) & (new[..., 1] > old[..., 1])
-        )
-        return jnp.where(is_better[..., None], new, old)
-    both = ~jnp.concatenate([old, new], -2)
-    pairs = lax.sort((both[..., 0], both[..., 1]), dimension=-1, num_keys=2)
-    return ~jnp.stack([each[..., :k] for each in pairs], -1)
+    half = 1 << (k - 1).bit_length()
+    best, _ = _ordered(_filled(old, half), _filled(new, half)[..., ::-1, :])
+    while half := half // 2:
+        pairs = best.reshape(*best.shape[:-2], -1, 2, half, 2)
+        both = _ordered(pairs[..., 0, :, :], pairs[..., 1, :, :])
+        best = jnp.stack(both, -3).reshape(best.shape)
+    return best[..., :k, :]
+
+
+def _filled(pairs: Any, count: int) -> Any:
+    """So many of them: those that are added are worse than any other."""
+    widths = [(0, 0)] * (pairs.ndim - 2) + [(0, count - pairs.shape[-2]), (0, 0)]
+    return jnp.pad(pairs, widths, constant_values=np.iinfo(pairs.dtype).min)
+
+
+def _ordered(one: Any, other: Any) -> tuple[Any, Any]:
+    """Of each two pairs the better one, and the other."""
+    are_better = (other[..., 0] > one[..., 0]) | (
+        (other[..., 0] == one[..., 0]) & (other[..., 1] > one[..., 1])
+    )
+    swap = are_better[..., None]
+    return jnp.where(swap, other, one), jnp.where(swap, one, other)

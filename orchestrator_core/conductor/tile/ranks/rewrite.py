@@ -79,9 +79,5 @@ def _places(pairs: Any, dtype: Any) -> Any:
 
 
 def _axis(node: Node) -> int:
-    """JAX before 0.11 knows no axis but the last of `top_k`."""
-    last = len(node.inputs[0].shape) - 1
-    if node.name != "top_k":
-        (axis,) = node.params["axes"]
-        return int(axis)
-    return int(node.params.get("axis", last)) % (last + 1)
+    axis = node.params["axis"] if node.name == "top_k" else node.params["axes"][0]
+    return int(axis) % len(node.inputs[0].shape)
