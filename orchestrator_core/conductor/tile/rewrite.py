@@ -144,8 +144,8 @@ class _Rewriter:
         if key not in self.verdicts:
             was, now = price(self.whole(self.graph)), price_with(self.whole(after), form)
             ours = of_site(was, now, form)
-            is_of_points = candidate.region.has_coordinates
-            why = "" if self.settings.always else refusal_of(*ours, self.goal, is_of_points)
+            facts = candidate.region.has_coordinates, candidate.rows_of_skews is not None
+            why = "" if self.settings.always else refusal_of(*ours, self.goal, *facts)
             self.verdicts[key] = _Verdict(*ours, why)
         return self.verdicts[key]
 

@@ -22,22 +22,24 @@ MB = 10**6
 
 
 @pytest.mark.parametrize(
-    ("platform", "was_bytes", "part", "is_taken"),
+    ("platform", "was_bytes", "part", "has_skews", "is_taken"),
     [
-        ("cpu", 100 * MB, 0.85, True),
-        ("cpu", 100 * MB, 0.95, False),
-        ("cpu", 10 * MB, 0.85, False),
-        ("cpu", 10 * MB, 0.65, False),
-        ("cpu", 10 * MB, 0.55, True),
-        ("gpu", 10 * MB, 0.85, True),
+        ("cpu", 100 * MB, 0.85, False, True),
+        ("cpu", 100 * MB, 0.95, False, False),
+        ("cpu", 100 * MB, 0.8, True, False),
+        ("cpu", 100 * MB, 0.7, True, True),
+        ("cpu", 10 * MB, 0.85, False, False),
+        ("cpu", 10 * MB, 0.65, True, False),
+        ("cpu", 10 * MB, 0.55, False, True),
+        ("gpu", 10 * MB, 0.85, False, True),
     ],
 )
 def test_the_part_of_the_time_that_tiles_may_take(
-    platform: str, was_bytes: int, part: float, is_taken: bool
+    platform: str, was_bytes: int, part: float, has_skews: bool, is_taken: bool
 ) -> None:
     was, now = Price(1e-2, was_bytes), Price(part * 1e-2, was_bytes // 8)
     with on_device(known_device("H100" if platform == "gpu" else "cpu", platform)):
-        assert (refusal_of(was, now, Goal()) == "") is is_taken
+        assert (refusal_of(was, now, Goal(), has_skews=has_skews) == "") is is_taken
 
 
 @pytest.mark.parametrize(("was_bytes", "part"), [(10 * MB, 0.35), (100 * MB, 0.85)])
