@@ -81,6 +81,8 @@ OVER: dict[str, Callable[..., Any]] = {
     "masked mean": lambda x, axis: jnp.mean(x, axis=axis, where=x < 1.0),
     "masked max": lambda x, axis: jnp.max(x, axis=axis, where=x < 1.0, initial=-3.0),
     "top": lambda x, axis: jnp.sort(x, axis=axis).take(-2, axis=axis),
+    "third": lambda x, axis: jax.lax.top_k(jnp.moveaxis(x, axis, -1), 3)[0][..., -1],
+    "places of five": lambda x, axis: jax.lax.top_k(jnp.moveaxis(x, axis, -1), 5)[1].mean(-1) / 64,
 }
 
 ALONG: dict[str, Callable[..., Any]] = {
@@ -98,6 +100,7 @@ ALONG: dict[str, Callable[..., Any]] = {
     "normalised": lambda x, axis: x / (jnp.sum(jnp.abs(x), axis=axis, keepdims=True) + 1e-3),
     "centred": lambda x, axis: x - jnp.mean(x, axis=axis, keepdims=True),
     "sorted": lambda x, axis: jnp.sort(x, axis=axis),
+    "the best": lambda x, axis: jnp.where(x >= _fourth(x, axis), x, -1),
     "masked softmax": lambda x, axis: jax.nn.softmax(x, axis=axis, where=x < 1.0),
     "scanned": lambda x, axis: jnp.moveaxis(
         jax.lax.scan(lambda c, r: (0.5 * c + r, c), 0 * x.take(0, axis), jnp.moveaxis(x, axis, 0))[
@@ -114,6 +117,11 @@ ALONG: dict[str, Callable[..., Any]] = {
         axis=axis,
     ),
 }
+
+
+def _fourth(x: Any, axis: int) -> Any:
+    least = jax.lax.top_k(jnp.moveaxis(x, axis, -1), 4)[0][..., -1:]
+    return jnp.moveaxis(least, -1, axis)
 
 
 def _softmax(x: Any, axis: int) -> Any:
