@@ -9,6 +9,7 @@ from functools import cached_property
 from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, roles
 from orchestrator_core.conductor.facts.transfer import rule_of
+from orchestrator_core.conductor.facts.transfer.cumulative import CUMULATIVE, FROM_BLOCKS
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
 from orchestrator_core.conductor.facts.transfer.views import RESHAPES
 from orchestrator_core.conductor.ir.graph import Graph
@@ -21,10 +22,12 @@ _PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
 EQUALITIES = frozenset({"eq", "ne"})
 ORDERS = frozenset({"ge", "gt", "le", "lt"})
 
+RUNNING = frozenset({*CUMULATIVE, FROM_BLOCKS})
+
 EXTREMES = frozenset({"reduce_max", "reduce_min", "cummax", "cummin", "sort", "top_k"})
 """Operations whose results are some of the numbers that they are given."""
 
-PICKS = frozenset({"concatenate", "dynamic_slice", "gather", "pad", "rev", "slice"})
+PICKS = frozenset({"concatenate", "dynamic_slice", "gather", "pad", "rev", "slice", FROM_BLOCKS})
 """What is found by an extreme may be cut out of a larger array."""
 
 
@@ -68,7 +71,7 @@ class Dataflow:
                 continue
             found.add(atom)
             node = self._producer.get(atom)
-            if node is not None and node.name in _PLAIN:
+            if node is not None and node.name in _PLAIN | RUNNING:
                 open_ += node.inputs
         return frozenset(found)
 

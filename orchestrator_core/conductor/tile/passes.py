@@ -17,6 +17,7 @@ from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
     AlongDiagonals,
+    BlockTotals,
     Picked,
     Reduced,
     RunningMax,
@@ -24,6 +25,7 @@ from orchestrator_core.conductor.tile.accumulators import (
     Stored,
     Summed,
 )
+from orchestrator_core.conductor.tile.cumulative.nodes import TOTALS
 from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
 from orchestrator_core.conductor.tile.region import Region
@@ -135,6 +137,8 @@ def _accumulator(plan: Plan) -> Accumulator:
         return Scattered(plan.boundary)
     if plan.node.name == BY_DIAGONALS:
         return AlongDiagonals(plan.boundary)
+    if plan.node.name == TOTALS:
+        return BlockTotals(plan.boundary)
     return Summed(plan) if plan.products else Reduced(plan.boundary)
 
 

@@ -2,6 +2,7 @@
 
 from orchestrator_core.conductor.tile.accumulators.along_diagonals import AlongDiagonals
 from orchestrator_core.conductor.tile.accumulators.base import Accumulator, Tiles
+from orchestrator_core.conductor.tile.accumulators.block_totals import BlockTotals
 from orchestrator_core.conductor.tile.accumulators.picked import Picked
 from orchestrator_core.conductor.tile.accumulators.reduced import Reduced
 from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax
@@ -12,6 +13,7 @@ from orchestrator_core.conductor.tile.accumulators.summed import Summed
 __all__ = [
     "Accumulator",
     "AlongDiagonals",
+    "BlockTotals",
     "Picked",
     "Reduced",
     "RunningMax",
