@@ -79,10 +79,11 @@ def conduct(
 
     tiling
         Values over pairs of two large axes, forward and in traced backward passes: attention,
-        cross-entropy over a vocabulary, contrastive losses, N-body sums. They are
-        computed in tiles and never kept whole. After the online softmax (Milakov and Gimelshein,
-        arXiv 1805.02867), memory-efficient attention (Rabe and Staats, arXiv 2112.05682) and
-        FlashAttention (Dao and others, arXiv 2205.14135); but nothing is matched by its spelling.
+        cross-entropy over a vocabulary, contrastive losses, N-body sums, also with sums that
+        run along rows or columns. They are computed in tiles and never kept whole. After the
+        online softmax (Milakov and Gimelshein, arXiv 1805.02867), memory-efficient attention (Rabe
+        and Staats, arXiv 2112.05682) and FlashAttention (Dao and others, arXiv 2205.14135); but
+        nothing is matched by its spelling.
     recurrence
         Scans whose carry is affine: hoisted products, chunks, associative scans (Blelloch, "Prefix
         sums and their applications", CMU-CS-90-190; Martin and Cundy, arXiv 1709.04057).

@@ -9,6 +9,7 @@ from functools import cached_property
 from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, roles
 from orchestrator_core.conductor.facts.transfer import rule_of
+from orchestrator_core.conductor.facts.transfer.cumulative import CUMULATIVE, FROM_BLOCKS
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
 from orchestrator_core.conductor.facts.transfer.ranks import K_LARGEST, LARGEST_NUMBERS
 from orchestrator_core.conductor.facts.transfer.views import RESHAPES
@@ -22,6 +23,8 @@ _PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
 EQUALITIES = frozenset({"eq", "ne"})
 ORDERS = frozenset({"ge", "gt", "le", "lt"})
 
+RUNNING = frozenset({*CUMULATIVE, FROM_BLOCKS})
+
 EXTREMES = frozenset({"reduce_max", "reduce_min", "cummax", "cummin", "sort", "top_k", K_LARGEST})
 """Operations whose results are some of the numbers that they are given."""
 
@@ -29,6 +32,7 @@ PICKS = frozenset(
     {
         "concatenate",
         "dynamic_slice",
+        FROM_BLOCKS,
         "gather",
         LARGEST_NUMBERS,
         "optimization_barrier",
@@ -80,7 +84,7 @@ class Dataflow:
                 continue
             found.add(atom)
             node = self._producer.get(atom)
-            if node is not None and node.name in _PLAIN:
+            if node is not None and node.name in _PLAIN | RUNNING:
                 open_ += node.inputs
         return frozenset(found)
 

@@ -13,11 +13,13 @@ from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
     AlongDiagonals,
+    BlockTotals,
     KLargest,
     Picked,
     Scattered,
     Stored,
 )
+from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.skews.of_pass import skews_of
 
@@ -29,16 +31,19 @@ def sides_of(one: Pass) -> list[Pass]:
         Refused: if something is accumulated that no kernel can.
     """
     for each in one.accumulators:
-        if isinstance(each, AlongDiagonals | KLargest | Picked | Scattered | Stored):
+        if isinstance(each, tuple(_WHY)):
             raise Refused(_WHY[type(each)])
     if any(True for _ in skews_of(one)):
         raise Refused("something is read along diagonals")
+    if any(True for _ in runnings_of(one)):
+        raise Refused("something runs along an axis")
     made = [_side(one, role) for role in ROLES]
     return [side for side in made if side.accumulators]
 
 
 _WHY = {
     AlongDiagonals: "something is summed along diagonals",
+    BlockTotals: "something runs along an axis",
     KLargest: "the largest elements are asked for, and where they are",
     Picked: "elements are picked by index",
     Scattered: "elements are added by index",

@@ -16,6 +16,7 @@ from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Role
 from orchestrator_core.conductor.tile.accumulators import Reduced
+from orchestrator_core.conductor.tile.cumulative.aligned import aligned
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.run import Runner
 
@@ -69,7 +70,8 @@ def _kept(first: Any, given: Sequence[Any]) -> Any:
 
 def plain_runner(one: Pass, size: dict[Role, int]) -> Runner:
     """All tiles are visited; they are of one size if the axes have a divisor that will do."""
-    return Runner(one, {role: _even(one.length[role], most) for role, most in size.items()}, False)
+    sizes = {role: _even(one.length[role], most) for role, most in size.items()}
+    return Runner(one, aligned(one, sizes), False)
 
 
 def _even(length: int, most: int) -> int:

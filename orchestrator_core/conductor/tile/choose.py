@@ -13,6 +13,7 @@ from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.tile.accumulators import KLargest
+from orchestrator_core.conductor.tile.cumulative.aligned import aligned
 from orchestrator_core.conductor.tile.levels import levels_of
 from orchestrator_core.conductor.tile.passes import Pass, passes_of
 from orchestrator_core.conductor.tile.plans import Levels
@@ -215,7 +216,7 @@ def _runners(
     for level, one in candidate.passes.items():
         pair = shape if is_skewed or one.outer == first.outer else shape[::-1]
         sizes = {role: min(n, length[role]) for role, n in zip(ROLES, pair, strict=True)}
-        made[level] = Runner(one, sizes, settings.skips)
+        made[level] = Runner(one, aligned(one, sizes), settings.skips)
     return made
 
 

@@ -18,6 +18,7 @@ from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
     AlongDiagonals,
+    BlockTotals,
     KLargest,
     Picked,
     Reduced,
@@ -26,6 +27,7 @@ from orchestrator_core.conductor.tile.accumulators import (
     Stored,
     Summed,
 )
+from orchestrator_core.conductor.tile.cumulative.nodes import TOTALS
 from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
 from orchestrator_core.conductor.tile.region import Region
@@ -139,6 +141,8 @@ def _accumulator(plan: Plan) -> Accumulator:
         return AlongDiagonals(plan.boundary)
     if plan.node.name == K_LARGEST:
         return KLargest(plan.boundary)
+    if plan.node.name == TOTALS:
+        return BlockTotals(plan.boundary)
     return Summed(plan) if plan.products else Reduced(plan.boundary)
 
 

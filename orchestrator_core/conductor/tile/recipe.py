@@ -20,6 +20,7 @@ from orchestrator_core.conductor.facts.bounds import COPIES, is_below_zero
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.facts.transfer import rule_of
+from orchestrator_core.conductor.facts.transfer.cumulative import FROM_BLOCKS
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
 from orchestrator_core.conductor.facts.transfer.views import RESHAPES
 from orchestrator_core.conductor.ir.node import Node
@@ -209,7 +210,7 @@ def rounded(product: Any) -> Any:
     return jnp.where(product == product, product, jnp.nan)
 
 
-SUMS = frozenset({"add", "add_any", "sub"})
+SUMS = frozenset({"add", "add_any", "sub", FROM_BLOCKS})
 PRODUCTS = frozenset({"mul", "div", "integer_pow", "square"})
 """Compilers multiply with the inverse of a number, sooner than they divide by it."""
 

@@ -28,6 +28,8 @@ from orchestrator_core.conductor.tile.choose import (
     is_pairwise,
     refusal,
 )
+from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
+from orchestrator_core.conductor.tile.cumulative.rewrite import block_of, in_blocks, not_in_blocks
 from orchestrator_core.conductor.tile.finishing import finish_nodes
 from orchestrator_core.conductor.tile.gain import of_site, price_with, refusal_of
 from orchestrator_core.conductor.tile.only_in_tiles import as_before
@@ -36,6 +38,7 @@ from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.ranks.rewrite import with_ranks
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
+from orchestrator_core.conductor.tile.single import chosen_by_position
 from orchestrator_core.conductor.tile.skews.rewrite import with_skews
 from orchestrator_core.conductor.tile.strips import in_strips
 
@@ -94,7 +97,8 @@ class _Rewriter:
     ) -> None:
         self.goal, self.settings, self.emission = goal, settings, emission
         large = functools.partial(is_pairwise, settings=settings)
-        self.before = canonical(parted(graph, large), large)
+        blocks = in_blocks(graph, large, block_of(settings.tile))
+        self.before = canonical(parted(chosen_by_position(blocks, large), large), large)
         skewed = with_skews(self.before, lambda each: each.size >= settings.min_elements)
         self.graph = with_ranks(skewed, large)
         self.flow = Dataflow(self.graph)
@@ -161,7 +165,7 @@ class _Rewriter:
 
     def whole(self, graph: Graph) -> Graph:
         """As it can be run: what can only be done in tiles is as it was, where it is in none."""
-        return as_before(graph, self.before)
+        return not_in_blocks(as_before(graph, self.before))
 
     def _left(self, seed: Value, why: str) -> Site:
         return Site(self.emission.name, *_found(seed, self.flow), AS_IT_IS, why)
@@ -209,7 +213,17 @@ def _words(form: Form) -> str:
     tiles = sum(price.tiles for price in form.prices.values())
     skipped = sum(price.skipped for price in form.prices.values())
     said = f"{count} pass{'es' if count > 1 else ''} of {size['i']} x {size['j']} tiles"
-    return f"{said}, {skipped} of {tiles} tiles may be skipped" if skipped else said
+    said += f", {skipped} of {tiles} tiles may be skipped" if skipped else ""
+    return said + "".join(f", running sums in blocks of {each}" for each in sorted(_blocks(form)))
+
+
+def _blocks(form: Form) -> set[int]:
+    """Elements of those that running sums along tiles are made from."""
+    return {
+        node.params["running"].block
+        for runner in form.passes.values()
+        for node, _ in runnings_of(runner.one)
+    }
 
 
 LOOPS = Emission(NAME, Prices, _pass_node, _words)

@@ -11,6 +11,7 @@ from tests.conductor.corpus.case import Case
 from tests.conductor.corpus.models import MODELS, TRAIN_STEPS
 from tests.conductor.corpus.near_misses import NEAR_MISSES
 from tests.conductor.corpus.pairwise import PAIRWISE
+from tests.conductor.corpus.running import RUNNING
 from tests.conductor.corpus.stock import STOCK
 from tests.conductor.corpus.transforms import TRANSFORMS
 
@@ -34,6 +35,7 @@ SETS = {
     "attention": CaseSet(SPELLINGS, tuple(TRANSFORMS)),
     "attention, paired": CaseSet(PAIRED, BOTH),
     "pairwise": CaseSet(PAIRWISE, (*BOTH, "gradient_outside", "batched_inside")),
+    "running sums": CaseSet(RUNNING, (*BOTH, "gradient_outside", "batched_inside")),
     "models": CaseSet(MODELS, (*BOTH, "gradient_outside", "batched_inside")),
     "recurrent modules": CaseSet(STOCK, BOTH),
     "train steps": CaseSet(TRAIN_STEPS, ("forward",)),

@@ -1,4 +1,7 @@
-"""Running sums and the like, and sorts: possible where the axis they run along is not tiled."""
+"""Running sums and the like, and sorts: possible where the axis they run along is not tiled.
+
+Along one that is, running sums are done in blocks; how, the rewrite says that makes them so.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from orchestrator_core.conductor.facts.transfer.rule import RULES, Rule, through
 from orchestrator_core.conductor.ir.node import Node
 
 CUMULATIVE = ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+
+FROM_BLOCKS = "running_from_blocks"
+"""One of these of what stands before each block, and of what is in it."""
 
 
 def _back(node: Node, spec: Spec) -> list[Spec]:

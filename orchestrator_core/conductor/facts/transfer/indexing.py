@@ -60,15 +60,20 @@ def _scatter_forward(node: Node, place: int, spec: Spec) -> Onward:
 
 
 def _added_by_tiles(node: Node, spec: Spec) -> Onward:
-    """Into a table that is there as a whole: each tile adds what it has."""
+    """Into a table that is there as a whole, or of which each row has its own part: each tile adds
+    what it has."""
     numbers = node.params["dimension_numbers"]
     windows = numbers.update_window_dims
-    if numbers.operand_batching_dims or any(axis_roles(spec[k]) for k in windows):
+    if any(axis_roles(spec[k]) for k in windows):
         raise Untileable(f"{node.name} of windows")
     added = tuple(axis for k, axis in enumerate(spec) if k not in windows)
     indices = (*added, *untiled(node.inputs[1].shape[-1:]))
-    table = untiled(node.output.shape)
-    return Onward(table, (table, indices, spec), roles(spec))
+    axes = list(untiled(node.output.shape))
+    batches = (numbers.operand_batching_dims, numbers.scatter_indices_batching_dims)
+    for axis, at in zip(*batches, strict=True):
+        axes[axis] = added[at]
+    table = tuple(axes)
+    return Onward(table, (table, indices, spec), roles(spec) - roles(table))
 
 
 def _scatter_tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
@@ -91,12 +96,16 @@ def _far(dtype: Any) -> int:
 
 
 def _gather_back(node: Node, spec: Spec) -> list[Spec]:
-    """Out of a table that is there as a whole: each index picks for itself."""
+    """Out of a table that is there as a whole, or of which each row has its own part."""
     numbers = node.params["dimension_numbers"]
     picked = [axis for k, axis in enumerate(spec) if k not in numbers.offset_dims]
-    if numbers.operand_batching_dims or any(axis_roles(spec[k]) for k in numbers.offset_dims):
+    if any(axis_roles(spec[k]) for k in numbers.offset_dims):
         raise Untileable(f"{node.name} of windows")
-    return [untiled(node.inputs[0].shape), (*picked, *untiled(node.inputs[1].shape[-1:]))]
+    table = list(untiled(node.inputs[0].shape))
+    batches = (numbers.operand_batching_dims, numbers.start_indices_batching_dims)
+    for axis, at in zip(*batches, strict=True):
+        table[axis] = picked[at]
+    return [tuple(table), (*picked, *untiled(node.inputs[1].shape[-1:]))]
 
 
 def _gather_by_tiles(node: Node, spec: Spec) -> Onward:

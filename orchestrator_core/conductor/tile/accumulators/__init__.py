@@ -2,6 +2,7 @@
 
 from orchestrator_core.conductor.tile.accumulators.along_diagonals import AlongDiagonals
 from orchestrator_core.conductor.tile.accumulators.base import Accumulator, Tiles
+from orchestrator_core.conductor.tile.accumulators.block_totals import BlockTotals
 from orchestrator_core.conductor.tile.accumulators.k_largest import KLargest
 from orchestrator_core.conductor.tile.accumulators.picked import Picked
 from orchestrator_core.conductor.tile.accumulators.reduced import Reduced
@@ -13,6 +14,7 @@ from orchestrator_core.conductor.tile.accumulators.summed import Summed
 __all__ = [
     "Accumulator",
     "AlongDiagonals",
+    "BlockTotals",
     "KLargest",
     "Picked",
     "Reduced",

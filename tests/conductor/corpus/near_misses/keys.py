@@ -60,6 +60,27 @@ def _contextual(s: Array) -> Array:
     return s - 0.1 * at
 
 
+def _nearer(s: Array) -> Array:
+    """Geometric attention: what is nearer to the query, on both sides, was not chosen."""
+    left = jnp.pad(jnp.cumsum(jax.nn.log_sigmoid(-s), -1), ((0, 0), (1, 0)))
+    i, j = jnp.arange(N)[:, None], jnp.arange(N)[None]
+    apart = jnp.abs(i - j)
+    first, last = jnp.maximum(i - apart + 1, 0), jnp.minimum(i + apart, N)
+    between = jnp.take_along_axis(left, last, -1) - jnp.take_along_axis(left, first, -1)
+    return jax.nn.log_sigmoid(s) + jnp.where(apart > 0, between, 0)
+
+
+def _exclusive(s: Array) -> Array:
+    """A running sum of all before, by moving it on."""
+    return jnp.pad(jnp.cumsum(s, -1)[:, :-1], ((0, 0), (1, 0)))
+
+
+def _gated_gap(s: Array) -> Array:
+    """Sums that begin anew: less what there was where the last began."""
+    sums, starts = jnp.cumsum(jax.nn.sigmoid(s), -1), s > 0.5
+    return sums - lax.cummax(jnp.where(starts, sums, 0), 1)
+
+
 def _convolved(s: Array) -> Array:
     return jnp.apply_along_axis(lambda row: jnp.convolve(row, jnp.ones(3, s.dtype), "same"), 1, s)
 
@@ -107,6 +128,33 @@ KEYS = family(
         "cumulative softmax": _after(lambda p: jnp.cumsum(p, -1)),
         "cumulative softmax along queries": _after(lambda p: jnp.cumsum(p, 0)),
         "stick-breaking": lambda q, k, v: jnp.exp(_stick_breaking(scores(q, k))) @ v,
+        "cumulative sum of all before": _of(lambda s: _exclusive(s) / N),
+        "cumulative sum twice": _of(lambda s: jnp.cumsum(jnp.cumsum(s, -1), -1) / N**2),
+        "cumulative sum twice, there and back": _of(
+            lambda s: lax.cumsum(jnp.cumsum(s, -1), 1, reverse=True) / N**2
+        ),
+        "cumulative sum along both": _of(lambda s: jnp.cumsum(jnp.cumsum(s, 0), 1) / N),
+        "cumulative sum of the mask": _of(lambda s: s / jnp.cumsum(lower(s), -1).astype(s.dtype)),
+        "cumulative sum of a comparison": _of(
+            lambda s: s - 0.1 * jnp.cumsum(s > 0, -1).astype(s.dtype)
+        ),
+        "cumulative sum of another": _of(lambda s: s + jnp.cumsum(s.T, -1) / N),
+        "cumulative minimum backwards": _of(lambda s: lax.cummin(s, 1, reverse=True)),
+        "cumulative product of small numbers": _of(lambda s: lax.cumprod(jax.nn.sigmoid(s), 1)),
+        "cumulative product with zeros": _of(
+            lambda s: lax.cumprod(jnp.where(s > 1, 0, 1 + s / N), 1)
+        ),
+        "no smaller before": _of(lambda s: jnp.where(s >= lax.cummax(s, 1), s, -1e9)),
+        "equal to the largest before": _of(lambda s: jnp.where(s == lax.cummax(s, 1), s, -1e9)),
+        "beginning anew": _of(_gated_gap),
+        "cumulative sum of infinities": _of(
+            lambda s: jnp.cumsum(jnp.where(lower(s), s, -jnp.inf), -1)
+        ),
+        "cumulative sum of large numbers": _of(lambda s: jnp.cumsum(s * 1e38, -1)),
+        "cumulative sum of nothing seen": _of(
+            lambda s: jnp.where(lower(s).T & lower(s), jnp.cumsum(causal(s, 0.0), -1), -jnp.inf)
+        ),
+        "nearer on both sides": lambda q, k, v: jnp.exp(_nearer(scores(q, k))) @ v,
         "forgetting": _forgetting,
         "contextual positions": _of(_contextual),
         "sorted": _of(jnp.sort),
