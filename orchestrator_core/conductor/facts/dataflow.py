@@ -104,6 +104,18 @@ class Dataflow:
                 found.update(node.outputs)
         return frozenset(found)
 
+    def is_asked_later(self, value: Value) -> bool:
+        """Are other numbers compared with it, or with some of it?"""
+        seen, open_ = set[Value](), [value]
+        while open_:
+            for node, _ in self.readers[open_.pop()]:
+                if node.name in ORDERS or node.name in EQUALITIES:
+                    return True
+                if (node.name in _PLAIN or node.name in PICKS) and seen.isdisjoint(node.outputs):
+                    seen.update(node.outputs)
+                    open_ += node.outputs
+        return False
+
     def is_cheap(self, atom: Atom) -> bool:
         """Is it made of positions and literals alone, as masks are?"""
         return isinstance(atom, Literal) or atom in self._cheap

@@ -19,6 +19,7 @@ from orchestrator_core.conductor.tile.accumulators import Reduced
 from orchestrator_core.conductor.tile.cumulative.aligned import aligned
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.run import Runner
+from orchestrator_core.conductor.tile.sizes import even
 
 SMALLER = 2.0**-24
 
@@ -70,11 +71,5 @@ def _kept(first: Any, given: Sequence[Any]) -> Any:
 
 def plain_runner(one: Pass, size: dict[Role, int]) -> Runner:
     """All tiles are visited; they are of one size if the axes have a divisor that will do."""
-    sizes = {role: _even(one.length[role], most) for role, most in size.items()}
+    sizes = {role: even(one.length[role], most) for role, most in size.items()}
     return Runner(one, aligned(one, sizes), False)
-
-
-def _even(length: int, most: int) -> int:
-    """The largest divisor of a length, if it is not much less than the most that is wanted."""
-    fit = [size for size in range(max(most // 4, 1), most + 1) if length % size == 0]
-    return fit[-1] if fit else most

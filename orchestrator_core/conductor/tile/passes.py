@@ -28,6 +28,7 @@ from orchestrator_core.conductor.tile.accumulators import (
     Summed,
 )
 from orchestrator_core.conductor.tile.cumulative.nodes import TOTALS
+from orchestrator_core.conductor.tile.overlaps import may_overlap
 from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
 from orchestrator_core.conductor.tile.region import Region
@@ -66,6 +67,11 @@ class Pass:
     def looks(self) -> Hashable:
         """Apart from which values it is about."""
         return looks(self)
+
+    @cached_property
+    def overlaps(self) -> bool:
+        """Are all tiles of one size, so that the last of an axis overlaps the one before it?"""
+        return may_overlap(self.flow, self.accumulators)
 
     @property
     def inner(self) -> Role:

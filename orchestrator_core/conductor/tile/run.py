@@ -1,6 +1,7 @@
 """A pass at run time: two loops over tiles, rows finished one after another.
 
-The last tiles of an axis that is no multiple of the tile are smaller, in a loop of their own. Where
+The last tiles of an axis that is no multiple of the tile are smaller, in a loop of their own, or
+overlap those before them (`overlaps`). Where
 tiles may be skipped, those of a row that need most to be skipped come first, and the row ends as
 soon as all that are left are proven to change nothing. So only the order of sums changes.
 """
@@ -76,7 +77,8 @@ class Runner:
         """First element, number of tiles, and their size; the rest of the axis comes last."""
         length, size = self.one.length[role], min(self.size[role], self.one.length[role])
         count, rest = divmod(length, size)
-        return [(0, count, size)] + ([(count * size, 1, rest)] if rest else [])
+        last = (length - size, 1, size) if self.one.overlaps else (count * size, 1, rest)
+        return [(0, count, size)] + ([last] if rest else [])
 
     def _rows(self, whole: dict[Key, Any], state: State, outer: tuple[int, int, int]) -> State:
         """All rows of one size."""
@@ -142,7 +144,7 @@ class _Row:
 
         shifts: dict[Any, tuple[Any, Any]] = {}
         known = one.recipe.tiles(read, place, self.runner.skips)
-        tiles = Tiles(known, place, shifts)
+        tiles = Tiles(known, place, shifts, one.overlaps)
         made = list(now)
         for k, shift in enumerate(one.shifts):
             old = self._mine(now[k], shift, place)

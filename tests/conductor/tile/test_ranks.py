@@ -169,6 +169,23 @@ def test_gradients_of_the_largest() -> None:
     assert keeps_nothing(graph)
 
 
+@pytest.mark.parametrize("n", [67, 75])
+def test_of_equal_points_the_first(n: int) -> None:
+    """Also where a tile of the rest would be so small that its numbers were rounded otherwise."""
+    random = np.random.default_rng(3)
+    x, y = (jnp.asarray(random.normal(size=(n, D)), "float32") for _ in range(2))
+    y = y[: n // 3][jnp.arange(n) % (n // 3)]
+
+    def distances(x: Array, y: Array) -> Array:
+        return jnp.tanh(x[:, None] - y[None]).mean(-1)
+
+    def function(x: Array, y: Array) -> Any:
+        apart = distances(x, y)
+        return lax.top_k(apart, 7)[1], jnp.argmax(apart, 1), jnp.argmin(distances(y, x), 0)
+
+    check(function, (x, y), tolerance=0.0)
+
+
 def test_heads_and_the_axis_between_them() -> None:
     random = np.random.default_rng(8)
     q, k = (jnp.asarray(random.normal(size=(2, n, 3, D)), "float32") for n in (N, M))

@@ -27,11 +27,13 @@ class Tiles:
 
     Attributes:
         known: by key. place: of the tile. shifts: of exponents.
+        overlaps: may it have elements of the tile before it, if it is the last of an axis?
     """
 
     known: Mapping[Key, Any]
     place: Tile
     shifts: Shifts
+    overlaps: bool = False
 
     def __getitem__(self, wanted: Wanted) -> Any:
         """The tile of a value, with all its axes even if it is a scalar."""

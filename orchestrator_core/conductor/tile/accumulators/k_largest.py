@@ -56,21 +56,23 @@ class KLargest:
         if params["kind"] != "top_k":
             numbers = comparable(numbers, self.is_least)
         (role,) = axis_roles(spec[params["axis"]])
-        return merged(old, best_of(numbers, params["axis"], params["k"], tiles.place.offset[role]))
+        first, size = tiles.place.offset[role], tiles.place.size[role]
+        again = -first % size if tiles.overlaps else None
+        return merged(old, best_of(numbers, params["axis"], params["k"], first, again))
 
     def need(self, interval: IntervalOf) -> Any:
-        if self.is_least and not self._is_floating:
+        if self.is_least and not self.is_rounded:
             return NEVER
         found = interval(self.wanted[0])
         return xp.where(found.sound, -found.low if self.is_least else found.high, NEVER)
 
     def have(self, now: Any) -> Any:
         """The least of what is kept; NaN, which exceeds nothing, before there is that much."""
-        if self.is_least and not self._is_floating:
+        if self.is_least and not self.is_rounded:
             return 0.0
         kept = numbers_of(now[..., -1, 0], self.boundary.node.inputs[0].dtype)
         return kept.min().astype(float)
 
     @property
-    def _is_floating(self) -> bool:
+    def is_rounded(self) -> bool:
         return bool(jnp.issubdtype(self.boundary.node.inputs[0].dtype, jnp.floating))

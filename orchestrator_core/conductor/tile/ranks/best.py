@@ -12,21 +12,26 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from orchestrator_core.conductor.tile.ranks.order import keys_of
+from orchestrator_core.conductor.tile.ranks.order import key_type, keys_of, numbers_of, widened
 
 
-def best_of(numbers: Any, axis: int, k: int, first: Any) -> Any:
+def best_of(numbers: Any, axis: int, k: int, first: Any, again: Any = None) -> Any:
     """The k largest along an axis, or all if there are fewer.
 
     Args:
         first: where the first element of the axis stands.
+        again: how many of the first elements were in another tile, and do not count here; None if
+            none were.
 
     Returns:
         Of the other axes, and then (k or fewer, 2).
     """
     if k == 1:
         return _best_one(numbers, axis, first)
-    rows = jnp.moveaxis(numbers, axis, -1)
+    rows = widened(jnp.moveaxis(numbers, axis, -1))
+    if again is not None:
+        least = numbers_of(jnp.full((), np.iinfo(key_type(rows.dtype)).min), rows.dtype)
+        rows = jnp.where(lax.iota(np.int32, rows.shape[-1]) < again, least, rows)
     values, at = lax.top_k(rows, min(k, rows.shape[-1]))
     keys = keys_of(values)
     return jnp.stack([keys, ~_counted(at, first, keys.dtype)], -1)

