@@ -123,7 +123,7 @@ def _array(known: Mapping[Key, Any], wanted: Wanted) -> Any:
     return wanted.value if isinstance(wanted, Literal) else known[wanted]
 
 
-StepOf: TypeAlias = Callable[[Spec], Step]
+StepOf: TypeAlias = Callable[[Spec], Step | None]
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,10 @@ def _arranged(array: Any, labels: Sequence[Label], out: Sequence[Label]) -> Any:
     return jnp.transpose(array, [named.index(label) for label in out if label is not None])
 
 
-def step_of(boundary: Boundary, sole: Sole, spec: Spec) -> Step:
-    """What takes the place of the sum in tiles."""
+def step_of(boundary: Boundary, sole: Sole, spec: Spec) -> Step | None:
+    """What takes the place of the sum in tiles; None where they run along it the other way."""
+    if spec != boundary.out:
+        return None
     given, node = boundary.inputs[0], boundary.node
     inputs = (sole.again, sole.limit, sole.exponential.value, node.inputs[0])
     summand = key_of(node.inputs[0], given)

@@ -28,8 +28,12 @@ RISING: dict[str, Callable[[Any], Any]] = {
     "ceil": xp.ceil,
 }
 
-FROM_ABOVE_ZERO: dict[str, Callable[[Any], Any]] = {"log": xp.log, "sqrt": xp.sqrt}
-"""Known where all elements are above zero."""
+FROM_ABOVE: dict[str, tuple[float, Callable[[Any], Any]]] = {
+    "log": (0.0, xp.log),
+    "log1p": (-1.0, xp.log1p),
+    "sqrt": (0.0, xp.sqrt),
+}
+"""Known where all elements are above a number."""
 
 
 def gone_below(dtype: Any) -> float:
@@ -54,16 +58,16 @@ def _rising(function: Callable[[Any], Any]) -> IntervalRule:
     return rule
 
 
-def _rising_above_zero(function: Callable[[Any], Any]) -> IntervalRule:
+def _rising_above(least: float, function: Callable[[Any], Any]) -> IntervalRule:
     rule = _rising(function)
 
     def guarded(node: Node, inputs: Sequence[Interval]) -> Interval:
         (a,) = inputs
-        return rule(node, [Interval(a.low, a.high, a.sound & (a.low > 0))])
+        return rule(node, [Interval(a.low, a.high, a.sound & (a.low > least))])
 
     return guarded
 
 
 INTERVALS["exp"] = _exp
 INTERVALS.update({name: _rising(function) for name, function in RISING.items()})
-INTERVALS.update({name: _rising_above_zero(f) for name, f in FROM_ABOVE_ZERO.items()})
+INTERVALS.update({name: _rising_above(*each) for name, each in FROM_ABOVE.items()})
