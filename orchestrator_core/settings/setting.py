@@ -59,9 +59,10 @@ def checked_in_code(setting: Setting, value: object, where: str) -> Any:
     Raises:
         InvalidInput: as `checked`.
     """
+    found = checked(setting, value, where)
     if setting.in_code and isinstance(value, str):
         raise InvalidInput(f"{where} = {shown(value)} is text; give {setting.in_code}")
-    return checked(setting, value, where)
+    return found
 
 
 def checked(setting: Setting, value: object, where: str) -> Any:
