@@ -8,6 +8,7 @@ from prefect.flows import Flow
 
 from orchestrator_prefect.loading import begin_loading
 from orchestrator_prefect.settings.flow_settings import switched_off
+from orchestrator_prefect.settings.misuse import refuse_flow_of
 from orchestrator_prefect.settings.options import Options
 
 P = ParamSpec("P")
@@ -36,10 +37,21 @@ class OptimizedFlow(Flow[P, R]):
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As `prefect.Flow`; what planning needs is loaded meanwhile."""
+        """As `prefect.Flow`; what planning needs is loaded meanwhile.
+
+        Raises:
+            TypeError: where another flow was made of this one.
+        """
+        refuse_flow_of(self)
         if self.options.mode != "off" and not switched_off():
             begin_loading()
         return super().__call__(*args, **kwargs)
+
+    @property
+    def __globals__(self) -> dict[str, Any]:
+        """Asked for by Prefect where a flow was made of this one, before that is refused."""
+        found: dict[str, Any] = getattr(self.fn, "__globals__", {})
+        return found
 
     def with_options(self, **changes: Any) -> OptimizedFlow[P, R]:
         """As `prefect.Flow.with_options`; what the decorator was told still holds."""

@@ -7,7 +7,7 @@ on as under prefect-dask.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
-from orchestrator_prefect.ahead.announcement import announce
+from orchestrator_prefect.ahead.announcement import announce, announce_aside
 from orchestrator_prefect.ahead.compiling import with_compiling
 from orchestrator_prefect.ahead.outlook import Outlook, Step
 from orchestrator_prefect.resume.stored import Stored
@@ -30,6 +30,7 @@ from orchestrator_prefect.runs.publisher import Publisher
 from orchestrator_prefect.runs.run_record import run_record
 from orchestrator_prefect.sending.early import Early
 from orchestrator_prefect.sending.epoch import Batch, EpochBuffer, Submission
+from orchestrator_prefect.sending.features import features_of
 from orchestrator_prefect.sending.flow_graph import (
     Occurrences,
     flow_graph,
@@ -96,7 +97,12 @@ class FlowSession:
 
     @contextmanager
     def submitting(
-        self, task: Any, after: list[str], waits_for: list[str], hint: Hint | None = None
+        self,
+        task: Any,
+        after: list[str],
+        waits_for: list[str],
+        hint: Hint | None = None,
+        arguments: Mapping[str, Any] | None = None,
     ) -> Iterator[Submission]:
         """Within it, the client submits this task under the key that is given."""
         name = self._names.name(task.name)
@@ -108,6 +114,7 @@ class FlowSession:
             waits_for=tuple(waits_for),
             past=self._waits.now(),
             hint=hint,
+            features={**features_of(arguments or {}), **self.info.features},
         )
         self._buffer.expect(submission)
         try:
@@ -166,8 +173,13 @@ class FlowSession:
             return
         graph = flow_graph(self.stored.marked(batch))
         goes_on = self._outlook.goes_on(batch, graph)
-        step = Step(graph, None) if goes_on or not self._plans else self._advise(link, graph)
-        if not (goes_on and self._followed):
+        if goes_on or not self._plans:
+            step = Step(graph, None, aside=self._outlook.aside.intersection(graph.names))
+        else:
+            step = self._advise(link, graph)
+        if goes_on and self._followed:
+            announce_aside(link, self.info.run_id, batch, step)
+        else:
             started_at, self._followed = announce(link, self.info.run_id, batch, step)
             self._started_at = self._started_at if self._epochs else started_at
         if self._followed is not None:
@@ -175,7 +187,7 @@ class FlowSession:
         went = time.monotonic() - self._origin
         for submission in batch:
             submission.went = went
-        self._epochs.append(Epoch(step.graph, step.advice, went, len(step.foreseen)))
+        self._epochs.append(Epoch(step.graph, step.advice, went, len(step.foreseen), step.aside))
 
     def _connected(self) -> Link:
         if self._link is None:
@@ -190,8 +202,9 @@ class FlowSession:
             step = self._outlook.plan(self._advisor.get(), graph, link.cluster())
             if step.advice is not None and step.advice.setup:
                 step = replace(step, advice=with_compiling(step.advice, link.prepared()))
-            if step.remark:
-                self.info.logger.info(step.remark)
+            caveat = "" if step.advice is None else step.advice.caveat
+            for said in filter(None, (step.remark, caveat)):
+                self.info.logger.info(said)
             return step
         except (NotReady, InvalidCluster) as error:
             # An adaptive cluster has no worker before it has a task.
@@ -222,7 +235,10 @@ class FlowSession:
         notes = self._link.end(run_id) or ()
         states = {**self._link.states(keys), **self._states}
         ended = {key for key, _ in finished}
-        left = self._left([each for each in self._submissions if each.key not in ended])
+        still = [each for each in self._submissions if each.key not in ended]
+        left = self._left(still)
+        running = {record.task for record in left}
+        unknown = [each for each in still if each.key not in states]
         run = run_record(
             self.info,
             self._submissions,
@@ -232,6 +248,7 @@ class FlowSession:
             states,
             self._started_at,
             left,
+            [each.name for each in unknown if each.name not in running],
         )
         run = replace(run, notes=tuple(notes))
         self._advisor.get().record(run)

@@ -147,7 +147,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
         inputs, given = Inputs(session), parameters
         parameters = inputs.for_dask(given)
         waited = inputs.for_dask(list(wait_for)) if wait_for else None
-        with session.submitting(task, inputs.after, inputs.waits_for, hint) as submission:
+        with session.submitting(task, inputs.after, inputs.waits_for, hint, given) as submission:
             session.stored.look(submission, task, given)
             client: Any = self.client
             future = client.submit(

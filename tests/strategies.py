@@ -83,6 +83,7 @@ def tasks(draw: st.DrawFn, name: str) -> Task:
         "weight": draw(st.floats(0, 10)),
         "count": draw(st.integers(1, 4)),
         "checkpoints": draw(_checkpoints()),
+        "features": draw(amounts()),
     }
     if draw(st.booleans()):
         return Task(modes=tuple(draw(st.lists(_modes(), min_size=1, max_size=3))), **common)

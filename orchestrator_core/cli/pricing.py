@@ -85,11 +85,13 @@ def _price_run(
     from orchestrator_core.plan.dates import softened
 
     cluster = machines.linked(machines.asked() or run.cluster)
-    instance = orchestrator.price(run.graph, cluster, known=run.cluster)
-    unhurried = softened(run.graph)
-    pessimistic = orchestrator.price(unhurried, cluster, PESSIMISTIC, known=run.cluster)
+    graph, left = run.needed, len(run.left)
+    instance = orchestrator.price(graph, cluster, known=run.cluster)
+    pessimistic = orchestrator.price(softened(graph), cluster, PESSIMISTIC, known=run.cluster)
     lead = orchestrator.lead(flow, run.graph.n_instances, run.origin)
     note = f"graph and durations as learned up to run {run.run_id[:8]}, {words.ago(run.started_at)}"
+    if left:
+        note += f"; without {words.plural(left, 'task')} that it did not wait for"
     # The first burst is part of the lead.
     coming = tuple(parts(run.graph.names, run.bursts)[1:])
     return Question(flow, instance, (note,), pessimistic, lead, coming)

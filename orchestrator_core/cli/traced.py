@@ -77,11 +77,12 @@ def traced_question(
         raise UnknownRun(_never_ran(flow, store, str(error))) from None
     graph = found.graph
     unknown = orchestrator.unknown_kinds(graph, cluster)
+    caveat = orchestrator.caveat(graph, cluster)
     orchestrator.stated = FirstKnown((found.stated, GUESS))
     return Question(
         flow,
         orchestrator.price(graph, cluster, known=cluster),
-        (*_notes(len(graph.kinds), len(unknown), found.inline), *notes),
+        (*_notes(len(graph.kinds), len(unknown), found.inline, caveat), *notes),
         orchestrator.price(softened(graph), cluster, PESSIMISTIC, known=cluster),
         orchestrator.lead(flow, graph.n_instances, origin),
         # The first burst is part of the lead.
@@ -111,13 +112,15 @@ def _never_ran(flow: str, store: Store, why: str) -> str:
     )
 
 
-def _notes(kinds: int, unknown: int, inline: Mapping[str, int]) -> list[str]:
+def _notes(kinds: int, unknown: int, inline: Mapping[str, int], caveat: str) -> list[str]:
     notes = ["graph traced, not seen: the flow's code was followed with stand-ins, no task ran"]
     if unknown:
         notes.append(
             f"of {words.plural(kinds, 'kind')} of task, {unknown} never ran, and nobody has said "
             f"how long they take: {GUESS.seconds:g} s is a guess; say it with estimates="
         )
+    if caveat:
+        notes.append(caveat)
     if inline:
         calls = ", ".join(f"{name} ({count}x)" for name, count in sorted(inline.items()))
         notes.append(f"not in the plan, as the flow's code runs it itself: {calls}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator_core.graph.amounts import NOTHING, Amounts
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:
@@ -17,6 +19,7 @@ class Observation:
         setup_seconds: what else it took: compiling, or waiting for memory; no part of `seconds`.
         overhead_seconds: part of `seconds` that went into what is done around its own code, or
             None if nobody measured.
+        features: numbers that may tell how long it takes; see `Task`.
     """
 
     task: str
@@ -30,3 +33,4 @@ class Observation:
     device_memory: float | None = None
     setup_seconds: float = 0.0
     overhead_seconds: float | None = None
+    features: Amounts = NOTHING

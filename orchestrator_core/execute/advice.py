@@ -40,6 +40,7 @@ class Advice:
             it, though an execution does not take them.
         crowding: by how much longer a byte is on its way in `instance` than if it had the link for
             itself, since others will be on their way.
+        caveat: one sentence for people on what no earlier run was like; mostly empty.
         refine: finds better advice on the same graph, for the next time; takes longer, so it is
             called when the run is over, in any thread; None if there is nothing to be found.
     """
@@ -57,6 +58,7 @@ class Advice:
     setup: Mapping[str, float] = field(default_factory=dict)
     changeover: float = 0.0
     crowding: float = 1.0
+    caveat: str = ""
     refine: Callable[[], Advice] | None = None
 
     @property

@@ -1,7 +1,7 @@
 """RunRecord: what really happened (what stage 4 hands to stage 5).
 
-Plain data: names, sizes and times; never arguments, results or source. Times of tasks are seconds
-from the start of the run.
+Plain data: names, sizes and times; never arguments, results or source, but how large numbers and
+collections among the arguments are. Times of tasks are seconds from the start of the run.
 """
 
 from __future__ import annotations
@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 
 from orchestrator_core import words
 from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.part import part
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
+
+LEFT = "left"
+"""Status of a task that still ran when its flow ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,7 @@ class RunRecord:
         measured: the cluster at the end of the run, with links as transfers were found to take;
             None if none was measured.
         bursts: how the flow's code submitted the tasks; none where a graph came as a whole.
+        dropped: tasks that had not begun when the flow ended, which had not waited for them.
         origin: where the flow's code stands, as `orchestrator_core.origin` says it; empty where
             nobody knows.
     """
@@ -162,6 +167,7 @@ class RunRecord:
     measured: Cluster | None = None
     bursts: tuple[Burst, ...] = ()
     origin: str = ""
+    dropped: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """What matters of it on a line; the fields are there for the rest."""
@@ -172,6 +178,18 @@ class RunRecord:
             f"{words.plural(len(self.cluster), 'worker')} in {words.seconds(self.seconds)}"
             f"{promised}, {self.mode}, {self.status})"
         )
+
+    @property
+    def left(self) -> frozenset[str]:
+        """Tasks that the run ended without, begun or not; none, if it waited for no task at all."""
+        running = {task.task for task in self.tasks if task.status == LEFT}
+        left = running.union(self.dropped)
+        return frozenset(left) if left < self.graph.index.keys() else frozenset()
+
+    @property
+    def needed(self) -> TaskGraph:
+        """The graph without what is `left`: how long the run was followed from these tasks."""
+        return part(self.graph, self.graph.index.keys() - self.left) if self.left else self.graph
 
     @staticmethod
     def from_json(text: str | bytes) -> RunRecord:

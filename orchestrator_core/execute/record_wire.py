@@ -66,6 +66,8 @@ class BurstWire(msgspec.Struct, forbid_unknown_fields=True, array_like=True):
 
 
 class RunWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """`dropped` are tasks by their position in the graph."""
+
     format: str
     run_id: str
     flow: str
@@ -84,9 +86,10 @@ class RunWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     measured: ClusterWire | None = None
     bursts: list[BurstWire] = []
     origin: str = ""
+    dropped: list[int] = []
 
 
-_OWN = ("format", "graph", "cluster", "plan", "tasks", "notes", "measured", "bursts")
+_OWN = ("format", "graph", "cluster", "plan", "tasks", "notes", "measured", "bursts", "dropped")
 """Fields of a run that are not plain."""
 
 _NUMBERS = ("start", "end", "nbytes", "transfer_seconds")
@@ -103,6 +106,7 @@ def encode_run(run: RunRecord) -> bytes:
         notes=list(run.notes),
         measured=None if run.measured is None else cluster_to_wire(run.measured),
         bursts=[_burst_to_wire(burst, run.graph) for burst in run.bursts],
+        dropped=[run.graph.index[name] for name in run.dropped if name in run.graph.index],
         **fields,
     )
     return msgspec.json.encode(wire)
@@ -123,6 +127,8 @@ def decode_run(text: str | bytes) -> RunRecord:
     fields = _fields(wire, RunWire, *_OWN)
     graph = graph_from_wire(wire.graph)
     _check_bursts(wire.bursts, len(graph))
+    if not all(0 <= place < len(graph) for place in wire.dropped):
+        raise InvalidFormat(f"it dropped tasks {wire.dropped}; the graph has {len(graph)}")
     return RunRecord(
         graph=graph,
         cluster=cluster_from_wire(wire.cluster),
@@ -131,6 +137,7 @@ def decode_run(text: str | bytes) -> RunRecord:
         notes=tuple(wire.notes),
         measured=None if wire.measured is None else cluster_from_wire(wire.measured),
         bursts=tuple(_burst_from_wire(burst, graph) for burst in wire.bursts),
+        dropped=tuple(graph.names[place] for place in wire.dropped),
         **fields,
     )
 

@@ -34,6 +34,7 @@ class GraphBuilder:
         }
         self._columns = tuple(self._tasks.values())
         self._checkpoints: list[tuple[float, ...]] = []
+        self._features: list[Amounts] = []
         self._mode_count: list[int] = []
         self._threads: list[int] = []
         self._memory: list[float] = []
@@ -63,14 +64,15 @@ class GraphBuilder:
         checkpoints: Iterable[float] = (),
         modes: Iterable[Mode] = (),
         consumes: Mapping[str, float] = NOTHING,
+        features: Mapping[str, float] = NOTHING,
         after: Iterable[str] = (),
     ) -> str:
         """Add a task (fields as in `Task`) and an edge from each task in `after`; returns its name.
 
         Raises:
             InvalidGraph: if the name is taken, or a task of `after` is not there yet; if `after`,
-                `eligible`, `modes`, `resources` or `consumes` are not what they have to be. Then
-                nothing is added. Numbers are checked by `done`.
+                `eligible`, `modes`, `resources`, `consumes` or `features` are not what they have to
+                be. Then nothing is added. Numbers are checked by `done`.
         """
         self._check_name(name)
         try:
@@ -78,6 +80,7 @@ class GraphBuilder:
             allowed = None if eligible is None else eligible_names(eligible)
             ways = _modes(modes)
             demand = _demand("", resources, allowed, consumes)
+            numbers = _amounts("features", features) if features else NOTHING
         except InvalidInput as error:
             raise InvalidGraph(f"task {name!r}: {error}") from None
         for producer in before:
@@ -102,6 +105,7 @@ class GraphBuilder:
         weights.append(weight)
         counts.append(count)
         self._checkpoints.append(pauses)
+        self._features.append(numbers)
         for producer in before:
             self.edge(producer, name)
         return name
@@ -134,6 +138,7 @@ class GraphBuilder:
             tuple(self._index),
             kinds=self._kinds,
             checkpoints=self._checkpoints,
+            features=self._features,
             mode_count=self._mode_count,
             threads=self._threads,
             memory=self._memory,

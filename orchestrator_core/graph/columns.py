@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orchestrator_core.errors import InvalidGraph
+from orchestrator_core.graph.amounts import NOTHING, Amounts
 from orchestrator_core.graph.figures import Label, floats, integers
 from orchestrator_core.graph.order import topological_order
 from orchestrator_core.graph.task_graph import Demand, Floats, Ints, TaskGraph
@@ -26,6 +27,7 @@ def freeze(
     weight: ArrayLike = 1.0,
     count: ArrayLike = 1,
     checkpoints: Sequence[tuple[float, ...]] | None = None,
+    features: Sequence[Amounts] | None = None,
     mode_count: ArrayLike = 1,
     threads: ArrayLike = 1,
     memory: ArrayLike = 0.0,
@@ -40,7 +42,8 @@ def freeze(
 
     Args:
         names: (n,). kinds: (n,), defaults to the names.
-        output_bytes, release, deadline, due, weight, count, checkpoints: (n,) as in `Task`.
+        output_bytes, release, deadline, due, weight, count, checkpoints, features: (n,) as in
+            `Task`.
         mode_count: (n,) modes of each task; threads, memory, seconds, demands: (m,), the modes
             of the first task first, as in `Mode`.
         producer, consumer: (e,) positions of tasks.
@@ -55,6 +58,9 @@ def freeze(
     kind_names, kind_of = _intern(names if kinds is None else kinds, n, "kinds")
     sets, checkpoints_of = _intern(
         [()] * n if checkpoints is None else checkpoints, n, "checkpoints"
+    )
+    feature_sets, features_of = _intern(
+        [NOTHING] * n if features is None else features, n, "features"
     )
 
     def of_task(task: int) -> str:
@@ -83,6 +89,8 @@ def freeze(
         kind_of=kind_of,
         checkpoint_sets=sets,
         checkpoints_of=checkpoints_of,
+        feature_sets=feature_sets,
+        features_of=features_of,
         mode_ptr=np.concatenate([[0], np.cumsum(per_task)]).astype(np.int64),
         demands=all_demands,
         demand_of=demand_of,

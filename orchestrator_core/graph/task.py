@@ -81,6 +81,7 @@ class Task:
         count: number of identical instances.
         checkpoints: fractions of its work, increasing inside (0, 1), at which it may be paused.
         modes: the ways to run it; empty means one, given by the fields above.
+        features: numbers that may tell how long it takes, such as ``{"rows": 1e6}``.
     """
 
     name: str
@@ -99,9 +100,11 @@ class Task:
     checkpoints: tuple[float, ...] = ()
     modes: tuple[Mode, ...] = ()
     consumes: Mapping[str, float] = field(default=NOTHING)
+    features: Mapping[str, float] = NOTHING
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", self.kind or self.name)
+        object.__setattr__(self, "features", Amounts(self.features))
         object.__setattr__(self, "resources", Amounts(self.resources))
         object.__setattr__(self, "consumes", Amounts(self.consumes))
         object.__setattr__(self, "checkpoints", tuple(self.checkpoints))

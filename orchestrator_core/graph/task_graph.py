@@ -47,6 +47,7 @@ class TaskGraph:
             due date are infinity.
         count: (n,) identical instances of each task.
         checkpoint_sets: the different tuples of checkpoints; `checkpoints_of` (n,) points into it.
+        feature_sets: the different features; `features_of` (n,) points into it.
         mode_ptr: (n + 1,) task i has the modes ``mode_ptr[i] : mode_ptr[i + 1]``.
         mode_threads, mode_memory, mode_seconds: (m,) seconds are NaN where not known.
         demands: the different demands; `demand_of` (m,) points into it.
@@ -68,6 +69,8 @@ class TaskGraph:
     count: Ints
     checkpoint_sets: tuple[tuple[float, ...], ...]
     checkpoints_of: Ints
+    feature_sets: tuple[Amounts, ...]
+    features_of: Ints
     mode_ptr: Ints
     mode_threads: Ints
     mode_memory: Floats
@@ -164,6 +167,9 @@ class TaskGraph:
     def checkpoints(self, task: int) -> tuple[float, ...]:
         return self.checkpoint_sets[int(self.checkpoints_of[task])]
 
+    def features(self, task: int) -> Amounts:
+        return self.feature_sets[int(self.features_of[task])]
+
     def demand(self, mode: int) -> Demand:
         """What the mode (a position among all modes) asks for."""
         return self.demands[int(self.demand_of[mode])]
@@ -205,6 +211,7 @@ class TaskGraph:
             "weight": float(self.weight[i]),
             "count": int(self.count[i]),
             "checkpoints": self.checkpoints(i),
+            "features": self.features(i),
         }
         if len(modes) > 1 or modes[0].name:
             return Task(modes=modes, **common)

@@ -35,6 +35,7 @@ class TaskWire(ModeWire, forbid_unknown_fields=True, omit_defaults=True):
     count: int = 1
     checkpoints: list[float] = []
     modes: list[ModeWire] = []
+    features: dict[str, float] = {}
 
 
 class GraphWire(msgspec.Struct, forbid_unknown_fields=True):
@@ -113,6 +114,7 @@ def _task_to_wire(task: Task) -> TaskWire:
         count=task.count,
         checkpoints=list(task.checkpoints),
         modes=[ModeWire(**_mode_fields(mode)) for mode in task.modes],
+        features=dict(task.features),
     )
 
 
@@ -134,6 +136,7 @@ def _add(builder: GraphBuilder, wire: TaskWire) -> None:
         checkpoints=wire.checkpoints,
         modes=[_mode_from_wire(mode) for mode in wire.modes],
         consumes=wire.consumes,
+        features=wire.features,
     )
 
 

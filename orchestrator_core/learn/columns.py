@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from orchestrator_core.costs.observation import Observation
+from orchestrator_core.graph.amounts import Amounts
 from orchestrator_core.graph.task_graph import Floats, Ints
 
 HALF_LIFE = 8.0
@@ -30,6 +31,7 @@ class Columns:
             accelerator.
         overhead: (n,) part of `seconds` around the task's own code, NaN where nobody measured.
         trust: (n,) in (0, 1]: less for older runs.
+        features: by name, (n,) the logarithm of each, NaN where it was not given.
     """
 
     kinds: tuple[str, ...]
@@ -50,6 +52,7 @@ class Columns:
     setup: Floats
     overhead: Floats
     trust: Floats
+    features: Mapping[str, Floats]
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -71,6 +74,7 @@ class Columns:
             tasks=self.tasks[::every],
             task=self.task[kept] // every,
             kind_of_task=self.kind_of_task[::every],
+            features={name: column[kept] for name, column in self.features.items()},
             **chosen,
         )
 
@@ -135,7 +139,17 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
         setup=np.array([o.setup_seconds for o in usable], dtype=np.float64),
         overhead=_overheads(usable),
         trust=0.5 ** (age / HALF_LIFE),
+        features=_features(usable),
     )
+
+
+def _features(usable: Sequence[Observation]) -> dict[str, Floats]:
+    """By name, (n,); tasks of a run often share them."""
+    places: dict[Amounts, int] = {}
+    place = np.array([places.setdefault(o.features, len(places)) for o in usable], dtype=np.int64)
+    names = sorted({name for features in places for name in features})
+    with_name = {name: [each.get(name, math.nan) for each in places] for name in names}
+    return {name: np.log(np.array(values))[place] for name, values in with_name.items()}
 
 
 def _overheads(usable: Sequence[Observation]) -> Floats:

@@ -19,8 +19,10 @@ from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.learn.apart import tell_apart
 from orchestrator_core.learn.columns import Columns, columns_of
 from orchestrator_core.learn.effects import Effects
+from orchestrator_core.learn.features import explained
 from orchestrator_core.learn.history_costs import HistoryCosts
 from orchestrator_core.learn.learned import (
+    FeatureCosts,
     KindCosts,
     NamedWorker,
     PairCosts,
@@ -50,6 +52,7 @@ def fit(
         return HistoryCosts()
     columns = MeasuredOverhead.of(columns).filled_into(columns)
     declared = dict(speeds or {})
+    columns, features = explained(columns, _prior(columns, declared))
     columns = levelled(columns, _prior(columns, declared))
     finer, overhead = _finer_kinds(columns, declared)
     named = _named(columns, finer)
@@ -58,7 +61,7 @@ def fit(
     prior = _prior(columns, declared)
     effects = solve(columns, overhead, prior)
     return HistoryCosts(
-        kinds=_kinds(columns, effects, overhead, sizes_of(columns)),
+        kinds=_kinds(columns, effects, overhead, sizes_of(columns), features),
         workers=_workers(columns, effects, declared),
         interaction=effects.interaction,
         named=named,
@@ -98,7 +101,11 @@ def _speed(declared: Mapping[str, float], kind: str) -> float | None:
 
 
 def _kinds(
-    columns: Columns, effects: Effects, overhead: Floats, sizes: Sizes
+    columns: Columns,
+    effects: Effects,
+    overhead: Floats,
+    sizes: Sizes,
+    features: Sequence[tuple[FeatureCosts, ...]],
 ) -> tuple[KindCosts, ...]:
     seen = np.zeros(effects.pair.shape, dtype=bool)
     seen[columns.kind, columns.worker] = True
@@ -129,6 +136,7 @@ def _kinds(
             device_memory=_known(device[k]),
             setup=_known(setup[k]),
             overheads=_overheads(columns, measured.on[k]),
+            features=features[k],
         )
         for k, kind in enumerate(columns.kinds)
     )

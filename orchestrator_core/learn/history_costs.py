@@ -14,7 +14,12 @@ from orchestrator_core.errors import InvalidFormat
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Floats, Ints, TaskGraph
-from orchestrator_core.learn.learned import KindCosts, NamedWorker, WorkerCosts
+from orchestrator_core.learn.learned import (
+    FeatureCosts,
+    KindCosts,
+    NamedWorker,
+    WorkerCosts,
+)
 from orchestrator_core.learn.slowness import UNSEEN_WORKER, slowness_of
 
 FORMAT = "orchestrator.history-costs/2"
@@ -28,9 +33,9 @@ class HistoryCosts:
     """A `CostModel` of what was learned; `estimator.fit` makes it.
 
     A task takes ``overhead + exp(kind + task + worker kind + (kind, worker kind))`` seconds, with
-    an overhead of the kind, or of kind and worker kind where it was measured; what
-    was never seen adds nothing to the sum and something to the spread. Kinds of tasks that were
-    never seen are not known (NaN).
+    an overhead of the kind, or of kind and worker kind where it was measured; the features of the
+    task add to its part where they matter. What was never seen adds nothing to the sum and
+    something to the spread. Kinds of tasks that were never seen are not known (NaN).
 
     Attributes:
         kinds: sorted by name. workers: sorted by kind.
@@ -181,6 +186,7 @@ class HistoryCosts:
 
     def _of_tasks(self, graph: TaskGraph) -> tuple[Floats, Floats, Floats]:
         """(tasks,) log seconds, their variance, and bytes of each task beyond its kind."""
+        scaled, unsure = self._by_features(graph)
         tables = [self._tasks.get(kind, {}) for kind in graph.kinds]
         if any(tables):
             places: Ints = np.fromiter(
@@ -197,7 +203,32 @@ class HistoryCosts:
         found = np.vstack([self._task_columns, [0.0, 0.0, np.nan]])[places]
         noise = np.array([self._value(kind, "noise") for kind in graph.kinds])
         variance = np.where(places < 0, between[graph.kind_of] ** 2, found[:, 1])
-        return found[:, 0], variance + noise[graph.kind_of] ** 2, found[:, 2]
+        variance += noise[graph.kind_of] ** 2 + unsure
+        return found[:, 0] + scaled, variance, found[:, 2]
+
+    def _by_features(self, graph: TaskGraph) -> tuple[Floats, Floats]:
+        """(tasks,) log seconds and variance that their features add."""
+        added, variance = np.zeros(len(graph)), np.zeros(len(graph))
+        for name, of_kind in self._telling.items():
+            given = np.array([features.get(name, np.nan) for features in graph.feature_sets])
+            none = FeatureCosts(name, 0.0, 0.0, 0.0, 0.0, 0.0)
+            found = [of_kind.get(kind, none) for kind in graph.kinds]
+            values = [(each.exponent, each.variance, each.reference) for each in found]
+            exponent, unsure, reference = np.array(values).T[:, graph.kind_of]
+            beyond = np.nan_to_num(np.log(given)[graph.features_of] - reference)
+            added += exponent * beyond
+            variance += unsure * beyond**2
+        return added, variance
+
+    @cached_property
+    def _telling(self) -> dict[str, dict[str, FeatureCosts]]:
+        """By feature and kind, those that matter."""
+        found: dict[str, dict[str, FeatureCosts]] = {}
+        for kind in self.kinds:
+            for each in kind.features:
+                if each.exponent:
+                    found.setdefault(each.name, {})[kind.kind] = each
+        return found
 
     def _on_workers(self, graph: TaskGraph, cluster: Cluster) -> tuple[Floats, Floats]:
         """(kinds, workers) log seconds and their variance, for a task like its kind's others."""

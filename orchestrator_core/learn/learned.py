@@ -30,6 +30,27 @@ class PairCosts:
 
 
 @dataclass(frozen=True)
+class FeatureCosts:
+    """How the tasks of a kind depend on a number that they are given.
+
+    Attributes:
+        exponent: work grows with this power of it; 0 where nothing says that it matters.
+        variance: of the exponent.
+        reference: the logarithm of it, at which the rest of what is known of the kind holds.
+        low, high: the least and the most that was seen of it.
+        may_matter: is it that tasks took longer with it, but as well for another cause?
+    """
+
+    name: str
+    exponent: float
+    variance: float
+    reference: float
+    low: float
+    high: float
+    may_matter: bool = False
+
+
+@dataclass(frozen=True)
 class KindCosts:
     """What is known of a kind of tasks.
 
@@ -47,6 +68,7 @@ class KindCosts:
         setup: seconds for which a process compiles before its first one, or None if none was seen
             to; no part of its work.
         overheads: (worker kind, overhead there), where that was measured.
+        features: of the numbers that its tasks are given.
     """
 
     kind: str
@@ -63,6 +85,7 @@ class KindCosts:
     device_memory: float | None = None
     setup: float | None = None
     overheads: tuple[tuple[str, float], ...] = ()
+    features: tuple[FeatureCosts, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from orchestrator_core.costs.model import CostModel, FirstKnown
 from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.learn.unseen import unseen
 from orchestrator_core.orchestrate.answers import (
     Answer,
     decode_answer,
@@ -155,6 +156,12 @@ class Forecaster:
         seconds = FirstKnown((learned, STATED)).compute_seconds(graph, cluster)
         unknown = graph.kind_of[graph.mode_task[np.isnan(seconds).any(axis=1)]]
         return tuple(graph.kinds[each] for each in np.unique(unknown))
+
+    def caveat(self, graph: TaskGraph, cluster: Cluster) -> str:
+        """One sentence for people on what no earlier run of these tasks was like; mostly none."""
+        if not any(graph.feature_sets):
+            return ""
+        return unseen(self._memory.costs(graph.kinds, cluster.workers).kinds, graph)
 
     def schedule(
         self,

@@ -127,6 +127,7 @@ class Orchestrator(Forecaster):
                 lessons = self._lessons(flow, keys.graph.digest, cluster)
                 advice = self._decide(graph, cluster, flow, target, lessons)
                 advice = self._setup(graph, cluster, advice)
+                advice = _with_caveat(advice, self.caveat(graph, cluster))
             except OrchestratorError as error:
                 if isinstance(error, InfeasibleInstance):
                     self._warn(error)
@@ -321,6 +322,13 @@ def advisor_for_store(
         largest=5_000,
         hasty=True,
     )
+
+
+def _with_caveat(advice: Advice, caveat: str) -> Advice:
+    if not caveat or advice.plan is None:
+        return advice
+    reason = f"{advice.reason}; {caveat}"
+    return replace(advice, reason=reason, plan=replace(advice.plan, reason=reason), caveat=caveat)
 
 
 def _one_of_each(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from orchestrator_core.settings.found import Found, find, refused
 from orchestrator_core.settings.known import SETTINGS
-from orchestrator_core.settings.setting import LEVELS, Level, Setting, checked
+from orchestrator_core.settings.setting import LEVELS, Level, Setting, checked, checked_in_code
 from orchestrator_core.settings.source import Source, Stated
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Source",
     "Stated",
     "checked",
+    "checked_in_code",
     "find",
     "refused",
 ]

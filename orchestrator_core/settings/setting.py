@@ -33,6 +33,8 @@ class Setting:
         is_secret: may it hold a password?
         is_switch: does the environment beat the code?
         is_path: may it be a path? In a file, it counts from that file's folder.
+        in_code: what stands for it in code, where text does not; empty where text does, too. A
+            variable of the environment is text, whatever it means.
     """
 
     name: str
@@ -44,10 +46,23 @@ class Setting:
     is_secret: bool = False
     is_switch: bool = False
     is_path: bool = False
+    in_code: str = ""
 
     def __post_init__(self) -> None:
         if not self.variable:
             object.__setattr__(self, "variable", f"ORCHESTRATOR_{self.name.upper()}")
+
+
+def checked_in_code(setting: Setting, value: object, where: str) -> Any:
+    """The value that code states, in which a number or a decision is no text.
+
+    Raises:
+        InvalidInput: as `checked`.
+    """
+    found = checked(setting, value, where)
+    if setting.in_code and isinstance(value, str):
+        raise InvalidInput(f"{where} = {shown(value)} is text; give {setting.in_code}")
+    return found
 
 
 def checked(setting: Setting, value: object, where: str) -> Any:

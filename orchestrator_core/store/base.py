@@ -13,6 +13,7 @@ from typing import Protocol
 
 from orchestrator_core.costs.observation import Observation
 from orchestrator_core.execute.record import RunRecord, TaskRecord
+from orchestrator_core.graph.amounts import NOTHING, Amounts
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.plan.schedule import Schedule
 
@@ -233,8 +234,8 @@ def summary_of(run: RunRecord) -> RunSummary:
     )
 
 
-def observation_of(record: TaskRecord, run_id: str) -> Observation:
-    """What a task record teaches."""
+def observation_of(record: TaskRecord, run_id: str, features: Amounts = NOTHING) -> Observation:
+    """What a task record teaches; `features` of the task, as the run's graph has them."""
     return Observation(
         task=record.task,
         kind=record.kind,
@@ -247,4 +248,11 @@ def observation_of(record: TaskRecord, run_id: str) -> Observation:
         device_memory=record.device_memory,
         setup_seconds=record.setup_seconds,
         overhead_seconds=record.overhead_seconds,
+        features=features,
     )
+
+
+def features_of(record: TaskRecord, run: RunRecord) -> Amounts:
+    """The features of the task, as the graph of the run has them."""
+    place = run.graph.index.get(record.task)
+    return NOTHING if place is None else run.graph.features(place)

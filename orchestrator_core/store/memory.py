@@ -20,6 +20,7 @@ from orchestrator_core.store.base import (
     StoredFinding,
     StoredSchedule,
     failing,
+    features_of,
     observation_of,
     storable,
     summary_of,
@@ -129,7 +130,7 @@ class MemoryStore:
         self, kind: str, chosen: Callable[[RunRecord], list[TaskRecord]]
     ) -> list[Observation]:
         return [
-            observation_of(record, run.run_id)
+            observation_of(record, run.run_id, features_of(record, run))
             for run in reversed(self._runs.values())
             for record in reversed(chosen(run))
             if record.kind == kind

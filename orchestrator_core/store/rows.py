@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+import msgspec
 from sqlalchemy import Row
 
 from orchestrator_core.costs.observation import Observation
+from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.record import RunRecord, TaskRecord
+from orchestrator_core.graph.amounts import NOTHING, Amounts
 from orchestrator_core.store.base import (
     RunSummary,
     ScheduleKey,
     StoredSchedule,
+    features_of,
     summary_of,
     teaching,
 )
@@ -29,7 +34,7 @@ RECORDED = tuple(
 """Columns of a task record, in the order in which they are read."""
 
 _MEASURED = ("memory_peak", "device_memory", "overhead_seconds")
-_LEARNED = ("setup_seconds", "nbytes", "run_id", *_MEASURED)
+_LEARNED = ("setup_seconds", "nbytes", "run_id", "features", *_MEASURED)
 OBSERVED = tuple(task_records.c[name] for name in (*_EXECUTED, *_LEARNED))
 """Columns of an observation, in the order in which they are read."""
 
@@ -138,6 +143,7 @@ def task_rows(run: RunRecord) -> list[dict[str, Any]]:
             "setup_seconds": _finite(record.setup_seconds),
             "device_memory": _finite(record.device_memory),
             "overhead_seconds": _finite(record.overhead_seconds),
+            "features": _features_to_text(features_of(record, run)),
         }
         for record in run.tasks
     ]
@@ -167,7 +173,7 @@ def _task_record(row: Sequence[Any]) -> TaskRecord:
 
 def observation(row: Sequence[Any]) -> Observation:
     """Of a row with the columns `OBSERVED`."""
-    task, kind, worker, worker_kind, start, end, setup, nbytes, run_id, *measured = row
+    task, kind, worker, worker_kind, start, end, setup, nbytes, run_id, features, *measured = row
     memory, device, overhead = measured
     return Observation(
         task=task,
@@ -181,6 +187,7 @@ def observation(row: Sequence[Any]) -> Observation:
         device_memory=device,
         setup_seconds=setup or 0.0,
         overhead_seconds=overhead,
+        features=NOTHING if features is None else _features_from_text(features),
     )
 
 
@@ -196,6 +203,19 @@ def cluster_row(run: RunRecord) -> dict[str, Any]:
 def clean(text: str) -> str:
     """The text as every database can hold it: no NUL, no lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+
+
+def _features_to_text(features: Amounts) -> str | None:
+    return clean(msgspec.json.encode(dict(features)).decode()) if features else None
+
+
+@lru_cache(maxsize=4096)
+def _features_from_text(text: str) -> Amounts:
+    """Tasks of a run often share them. What was damaged says nothing."""
+    try:
+        return Amounts(msgspec.json.decode(text, type=dict[str, float]))
+    except (msgspec.MsgspecError, OrchestratorError):
+        return NOTHING
 
 
 def _finite(number: float | None) -> float | None:

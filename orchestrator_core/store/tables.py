@@ -106,6 +106,7 @@ task_records = Table(
     Column("setup_seconds", Float(53), nullable=True),
     Column("device_memory", Float(53), nullable=True),
     Column("overhead_seconds", Float(53), nullable=True),
+    Column("features", Text, nullable=True),
     Index(None, "run_id"),
     Index(None, "kind", "id"),
 )

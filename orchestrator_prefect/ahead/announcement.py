@@ -23,11 +23,20 @@ def announce(link: Link, run_id: str, batch: Batch, step: Step) -> tuple[float, 
     advice, gone = step.advice, step.gone
     if advice is None or advice.plan is None or not advice.adopted:
         return link.begin(run_id, batch, {}, {}, None, gone), None
-    coming, schedule = [*batch, *step.foreseen], advice.plan.schedule
+    announce_aside(link, run_id, batch, step)
+    planned = [each for each in batch if each.name not in step.aside]
+    coming, schedule = [*planned, *step.foreseen], advice.plan.schedule
     chosen = slots(schedule, coming)
     held = holds(advice.holds, coming) if chosen else {}
     live = _live(advice) if chosen else None
     return link.begin(run_id, coming, chosen, held, live, gone), schedule
+
+
+def announce_aside(link: Link, run_id: str, batch: Batch, step: Step) -> None:
+    """Announce what of an epoch is left to Dask: it is watched, as an epoch of its own."""
+    aside = [each for each in batch if each.name in step.aside]
+    if aside:
+        link.begin(run_id, aside, {}, {}, None)
 
 
 def _live(advice: Advice) -> LivePlan | None:

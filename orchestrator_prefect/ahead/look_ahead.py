@@ -18,6 +18,7 @@ from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.paced import Part, paced
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_prefect.sending.features import features_now, flow_features
 
 LEAST, LEAST_SECONDS = 0.01, 0.1
 """Part of the makespan, and seconds, that the pauses must add for a plan with releases."""
@@ -31,12 +32,15 @@ Advise = Callable[[TaskGraph], Advice]
 
 def whole_graph(now: TaskGraph, then: TaskGraph, coming: Sequence[Part]) -> TaskGraph:
     """What is submitted now, and what is still to come as it was `then`; without its due times and
-    releases, which count from when it was submitted."""
+    releases, which count from when it was submitted, and with the flow's parameters of now."""
     builder = TaskGraph.build()
     for task in now.tasks():
         builder.add(task)
-    later = [then.task(name) for names, _ in coming for name in names]
-    added = {builder.add(replace(task, release=0.0, deadline=None, due=None)) for task in later}
+    parameters = flow_features(now.feature_sets)
+    for task in (then.task(name) for names, _ in coming for name in names):
+        features = features_now(task.features, parameters)
+        builder.add(replace(task, release=0.0, deadline=None, due=None, features=features))
+    added = {name for names, _ in coming for name in names}
     for edge in now.edges():
         builder.edge(edge.producer, edge.consumer, edge.nbytes, edge.multiplicity)
     for edge in then.edges():

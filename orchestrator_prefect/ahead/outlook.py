@@ -15,6 +15,7 @@ from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.advice import Advice, Advisor, Recalls
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.part import part
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_prefect.ahead.look_ahead import look_ahead, whole_graph
 from orchestrator_prefect.ahead.unfolding import Unfolding
@@ -32,12 +33,14 @@ class Step:
         graph: what was planned: the epoch, and what is foreseen to follow.
         advice: None where nobody was asked, as what came had been foreseen.
         foreseen: tasks of the graph that come later.
+        aside: of what was submitted, what is left to Dask, as earlier runs ended without it.
         gone: keys that may have been announced before and will not come. remark: for people.
     """
 
     graph: TaskGraph
     advice: Advice | None
     foreseen: tuple[Submission, ...] = ()
+    aside: frozenset[str] = frozenset()
     gone: tuple[str, ...] = ()
     remark: str = ""
 
@@ -80,6 +83,11 @@ class Outlook:
             step = Step(graph, advisor.advise(graph, cluster, self._flow))
         return replace(step, gone=gone, remark=remark)
 
+    @property
+    def aside(self) -> frozenset[str]:
+        """What the earlier run ended without that is followed."""
+        return frozenset() if self._followed is None else self._followed.left
+
     def left_over(self) -> list[str]:
         """What was foreseen and has not come; nothing if no earlier run is followed."""
         way = self._followed
@@ -89,7 +97,7 @@ class Outlook:
         """The newest earlier run that went on as this one has so far, and then further."""
         if self._looks and isinstance(advisor, Recalls):
             for way in self._all_ways(advisor):
-                if not way.departure and way.coming():
+                if not way.departure and (way.coming() or way.left):
                     return way
         return None
 
@@ -108,8 +116,11 @@ class Outlook:
         self, advisor: Advisor, graph: TaskGraph, cluster: Cluster, way: Unfolding
     ) -> Step | None:
         """The epoch planned with what will follow; None if that cannot be planned."""
-        coming = way.coming()
-        whole = whole_graph(graph, way.run.graph, coming)
+        coming, aside = way.coming(), way.left.intersection(graph.names)
+        now = part(graph, graph.index.keys() - aside) if aside else graph
+        whole = whole_graph(now, way.run.graph, coming)
+        if not len(whole) or not (coming or aside):
+            return None
 
         def advise(asked: TaskGraph) -> Advice:
             return advisor.advise(asked, cluster, self._flow)
@@ -120,13 +131,13 @@ class Outlook:
             self._looks = False
             return None
         self._followed = way
-        names = [name for part, _ in coming for name in part]
+        names = [name for burst, _ in coming for name in burst]
         kinds = (whole.kind(whole.index[name]) for name in names)
         foreseen = tuple(
             Submission(name, kind, self._key_of(name))
             for name, kind in zip(names, kinds, strict=True)
         )
-        return Step(whole, advice, foreseen)
+        return Step(whole, advice, foreseen, aside)
 
     def _remark(self, left: Unfolding | None, *, is_foreseen: bool) -> str:
         """What people are to know of a run that goes another way than was foreseen."""

@@ -2,7 +2,7 @@
 
 Names are the same from run to run, so each task that is submitted is looked up and compared: its
 kind, what it takes and waits for, what it asks for, and whether all that came before it then has
-come before it now. Times are not compared.
+come before it now. Times are not compared. What that run ended without is not waited for.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from orchestrator_prefect.sending.epoch import Submission
 
 class Unfolding:
     """Attributes:
-    run: the earlier run.
+    run: the earlier run. left: what it ended without.
     departure: at which task this run left its way, and why; empty as long as it has not.
     """
 
     def __init__(self, run: RunRecord) -> None:
-        self.run, self.departure = run, ""
+        self.run, self.left, self.departure = run, run.left, ""
         names = run.graph.names
         known = sum(burst.size for burst in run.bursts) == len(names)
-        self._parts = parts(names, run.bursts if known else (Burst(len(names)),))
+        in_bursts = parts(names, run.bursts if known else (Burst(len(names)),))
+        self._parts: list[Part] = [
+            ([name for name in part if name not in self.left], burst) for part, burst in in_bursts
+        ]
         self._part_of = {name: i for i, (names, _) in enumerate(self._parts) for name in names}
         self._came: set[str] = set()
         self._full = 0
@@ -42,7 +45,8 @@ class Unfolding:
             self.departure = self._left_out(batch)
 
     def coming(self) -> list[Part]:
-        """What is still to come, in order; the rest of a burst that has begun comes at once."""
+        """What is still to come, in order; the rest of a burst that has begun comes at once.
+        Nothing, if all that comes is a burst that nobody waited for."""
         found: list[Part] = []
         for names, burst in self._parts[self._full :]:
             left = [name for name in names if name not in self._came]
@@ -50,7 +54,7 @@ class Unfolding:
                 found.append((left, burst))
             elif left:
                 found.append((left, Burst(len(left))))
-        return found
+        return found if any(names for names, _ in found) else []
 
     def _differs(self, submission: Submission, now: TaskGraph) -> str:
         """What is not as it was then; empty if nothing."""
@@ -75,7 +79,7 @@ class Unfolding:
 
     def _left_out(self, batch: Sequence[Submission]) -> str:
         """A task of an earlier burst that has not come although a later one has."""
-        latest = max(self._part_of[submission.name] for submission in batch)
+        latest = max(self._part_of.get(submission.name, 0) for submission in batch)
         while self._full < latest:
             left = [name for name in self._parts[self._full][0] if name not in self._came]
             if left:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import Context, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from logging import Logger, LoggerAdapter
 from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
@@ -14,6 +14,7 @@ from prefect.exceptions import MissingContextError
 from prefect.logging import get_logger, get_run_logger
 
 from orchestrator_core.origin import origin_of
+from orchestrator_prefect.sending.features import features_of_flow
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +30,7 @@ class FlowRunInfo:
         context: the context variables inside the flow.
         logger: the flow run's own.
         flow_run: Prefect's record of it, or None outside of a flow.
+        features: how large its parameters are.
         interrupted: was its code left before its end: suspended, cancelled, killed?
     """
 
@@ -39,6 +41,7 @@ class FlowRunInfo:
     flow_run: Any = None
     interrupted: bool = False
     origin: str = ""
+    features: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
     def current() -> FlowRunInfo:
@@ -53,6 +56,7 @@ class FlowRunInfo:
             logger=_logger(),
             flow_run=flow_run,
             origin="" if flow is None else origin_of(flow.fn),
+            features={} if found is None else features_of_flow(found.parameters or {}),
         )
 
     def inside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

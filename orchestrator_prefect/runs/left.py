@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from orchestrator_core.clean_text import clean
-from orchestrator_core.execute.record import TaskRecord
+from orchestrator_core.execute.record import LEFT, TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.words import plural
 from orchestrator_prefect.sending.epoch import Submission
-
-LEFT = "left"
 
 
 def left_running(

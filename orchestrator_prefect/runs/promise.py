@@ -25,12 +25,14 @@ class Epoch:
         advice: None where nobody was asked, as what came had been foreseen.
         started: seconds from the run's first submission until its tasks went to the scheduler.
         foreseen: number of tasks of the graph that had not been submitted.
+        aside: what was submitted with it and left to Dask, as nobody was expected to wait for it.
     """
 
     graph: TaskGraph
     advice: Advice | None
     started: float
     foreseen: int = 0
+    aside: frozenset[str] = frozenset()
 
 
 def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> PlanRecord | None:
@@ -45,7 +47,8 @@ def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> Plan
         graph: of all epochs together. cluster: on which they run.
     """
     planned = _of_run([plan for plan in map(in_run, epochs) if plan is not None], graph)
-    if not planned or len(epochs) == 1 or _is_whole(planned[0], graph):
+    names = set(graph.names).difference(*(epoch.aside for epoch in epochs))
+    if not planned or len(epochs) == 1 or names <= set(planned[0].schedule.task_names):
         return planned[0] if planned else None
     parts = [plan for plan in planned if plan.adopted] or planned
     bounding = max(parts, key=lambda plan: plan.lower_bound)
@@ -61,10 +64,6 @@ def promise(epochs: Sequence[Epoch], graph: TaskGraph, cluster: Cluster) -> Plan
         planning_seconds=sum(plan.planning_seconds for plan in planned),
         parts=len(parts),
     )
-
-
-def _is_whole(plan: PlanRecord, graph: TaskGraph) -> bool:
-    return set(plan.schedule.task_names) == set(graph.names)
 
 
 def _of_run(plans: Sequence[PlanRecord], graph: TaskGraph) -> list[PlanRecord]:

@@ -28,6 +28,7 @@ def run_record(
     states: Mapping[str, str],
     started_at: float,
     left: Sequence[TaskRecord] = (),
+    dropped: Sequence[str] = (),
 ) -> RunRecord:
     """One record over all epochs.
 
@@ -36,7 +37,8 @@ def run_record(
         finished: in any order, with times in seconds from when the first epoch went.
         states: names of the Prefect states in which tasks ended, by key.
         started_at: when the first epoch went, in seconds since 1970 on the scheduler's clock.
-        left: what still ran when the flow ended, in seconds from the first submission.
+        left: what still ran when the flow ended, in seconds from the first submission; dropped:
+            what had not begun by then.
 
     The record counts from the first submission; it takes the first epoch some time to go.
     """
@@ -60,6 +62,7 @@ def run_record(
         tasks=tasks,
         status=info.status,
         origin=info.origin,
+        dropped=tuple(dropped),
         bursts=bursts(submissions, {task.task: task.end for task in tasks}),
     )
 

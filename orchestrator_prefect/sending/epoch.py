@@ -39,6 +39,7 @@ class Submission:
         past: what the flow's code had waited for when it submitted this.
         went: seconds from the run's first submission until its epoch was planned.
         hint: what its tags, `dask.annotate` or the flow's estimates say of it.
+        features: numbers that may tell how long it takes.
         start: when the plan begins it, seconds; None if nobody planned it.
         sent: has its message left the buffer?
     """
@@ -52,6 +53,7 @@ class Submission:
     past: Waited = NOTHING
     went: float = 0.0
     hint: Hint | None = None
+    features: Mapping[str, float] = field(default_factory=dict)
     start: float | None = None
     sent: bool = False
 

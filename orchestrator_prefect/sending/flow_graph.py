@@ -81,6 +81,7 @@ def flow_graph(submissions: Iterable[Submission]) -> TaskGraph:
             kind=member.kind,
             resources=member.annotations.get("resources") or {},
             eligible=_eligible(member),
+            features=member.features,
             **{"output_bytes": SOME, **_stated(member)},
         )
         for member in members

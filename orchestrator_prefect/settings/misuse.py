@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from prefect import flow
+from prefect.context import FlowRunContext
 from prefect.flows import Flow
 from prefect.tasks import Task
 
@@ -35,6 +36,20 @@ def refuse_no_function(given: Any) -> None:
         raise TypeError(
             f"@optimized_flow makes a flow of a function, and {given!r} is none; its arguments are "
             'named, such as @optimized_flow(name="etl")'
+        )
+
+
+def refuse_flow_of(given: Flow[..., Any]) -> None:
+    """No flow is made of a flow: it would run within itself.
+
+    Raises:
+        TypeError: if the flow that runs has this one for its function.
+    """
+    running = FlowRunContext.get()
+    if running is not None and running.flow is not None and running.flow.fn is given:
+        raise TypeError(
+            f"{given.name!r} is a flow already: put @optimized_flow in the place of @flow, not "
+            "below it; it takes the same arguments"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, Literal
 
-from orchestrator_core.settings import SETTINGS, Level, Source, checked
+from orchestrator_core.settings import SETTINGS, Level, Source, checked_in_code
 from orchestrator_core.settings.source import mapping
 from orchestrator_prefect.settings.estimates import Estimate, read_estimates
 
@@ -36,7 +36,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, value in self._said().items():
-            checked(SETTINGS[name], value, name)
+            checked_in_code(SETTINGS[name], value, name)
         self.beliefs()
 
     def source(self, level: Level, where: str) -> Source:

@@ -15,6 +15,7 @@ from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.dask.graphs.hints import Hint, annotations_here, needing
 from orchestrator_prefect.jax_tasks.recognised import recognised
 from orchestrator_prefect.sending.epoch import Submission
+from orchestrator_prefect.sending.features import features_of
 from orchestrator_prefect.sending.flow_graph import Occurrences, kind_of
 from orchestrator_prefect.sending.waits import Waits
 from orchestrator_prefect.settings.hints import UNSAID, resources_of, submitted_hint
@@ -31,7 +32,8 @@ class TracingRunner(TaskRunner[Any]):
 
     Attributes:
         submissions: in order. inline: tasks and flows that the body called itself, by name; these
-            run in the flow's own process, so they are no part of its graph.
+            run in the flow's own process, so they are no part of its graph. features: of the flow's
+        parameters.
     """
 
     def __init__(self, watch: Watch, estimates: Mapping[str, Hint]) -> None:
@@ -40,6 +42,7 @@ class TracingRunner(TaskRunner[Any]):
         self._names, self._waits = Occurrences(), Waits()
         self.submissions: list[Submission] = []
         self.inline: Counter[str] = Counter()
+        self.features: Mapping[str, float] = {}
 
     def duplicate(self) -> TracingRunner:
         """A runner for another trace with the same settings."""
@@ -58,6 +61,8 @@ class TracingRunner(TaskRunner[Any]):
             refuse(f"this is more than {self._watch.tasks} tasks", "give it less to do")
         hint = self._hint(task)
         after, states = _inputs(parameters)
+        # A stand-in is asked nothing: it would refuse.
+        known = {name: value for name, value in parameters.items() if _is_plain(value)}
         waited, more = _inputs(list(wait_for or ()))
         with needing(resources_of(hint) if hint.resources else {}):
             annotations = dict(annotations_here())
@@ -70,6 +75,7 @@ class TracingRunner(TaskRunner[Any]):
             annotations=annotations,
             past=self._waits.now(),
             hint=hint,
+            features={**features_of(known), **self.features},
         )
         self.submissions.append(submission)
         return TracedFuture(len(self.submissions), submission, self._ended)
@@ -122,6 +128,10 @@ def _visit(expression: Any, found: list[Any]) -> None:
         return value
 
     visit_collection(expression, visit_fn=look, return_data=False)
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, (StandIn, StandInState, TracedFuture))
 
 
 def _many(wait_for: Any) -> Iterable[Any]:

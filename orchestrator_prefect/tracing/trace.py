@@ -19,6 +19,7 @@ from prefect.utilities.callables import get_call_parameters, parameters_to_args_
 
 from orchestrator_prefect.flow_object import options_of
 from orchestrator_prefect.sending.epoch import Submission
+from orchestrator_prefect.sending.features import features_of_flow
 from orchestrator_prefect.settings.estimates import Estimate
 from orchestrator_prefect.settings.options import Options
 from orchestrator_prefect.tracing import hooks as hooks  # what followed code asks
@@ -69,6 +70,7 @@ def trace(
         loop.get_loop()
         with watch(over):
             given = _checked(flow, parameters)
+            runner.features = features_of_flow(given)
             with _in_run(flow, runner, given):
                 _follow(flow, given, over, loop)
     if not runner.submissions:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator_core.errors import StoreError, UnknownRun
+from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.store.base import ScheduleKey, Store, StoredFinding
 from tests.store.records import KEY, a_cluster, a_plan, a_record, a_run, a_schedule, stored
 
@@ -302,6 +303,19 @@ class StoreContract:
         assert [each.seconds for each in store.observations(["load"], limit_per_kind=1)] == [0.75]
         store.add_run(a_run("2", tasks=(a_record("load-2", end=4.0),)))
         assert [each.seconds for each in store.observations(["load"])] == [4.0]
+
+    def test_observations_have_the_features_that_the_graph_says(self, store: Store) -> None:
+        graph = TaskGraph.build()
+        graph.task("load-1", kind="load", features={"rows": 1e6, "größe (flow)": 2.5})
+        graph.task("load-2", kind="load")
+        run = a_run(tasks=(a_record("load-1"), a_record("load-2"), a_record("load-3")))
+        store.add_run(replace(run, graph=graph.done()))
+        found = {each.task: dict(each.features) for each in store.observations(["load"])}
+        assert found == {
+            "load-1": {"rows": 1e6, "größe (flow)": 2.5},
+            "load-2": {},
+            "load-3": {},
+        }
 
     def test_kinds_are_those_that_can_be_learned_about(self, store: Store) -> None:
         failed = a_record("save-1", status="failed")

@@ -146,6 +146,23 @@ def test_contradictions_and_unknown_arguments_are_refused() -> None:
         optimized_flow(cluster_kwargs=["n_workers"])  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"max_price": "1"}, "max_price = '1' is text; give a number > 0, such as 2.5"),
+        ({"report": "yes"}, "report = 'yes' is text; give True or False"),
+        ({"report": 2}, "report = 2 is neither true nor false"),
+    ],
+)
+def test_what_is_a_number_or_a_decision_is_no_text_in_code(
+    given: dict[str, Any], told: str
+) -> None:
+    """A variable of the environment is text; in code, text is a mistake."""
+    for make in (optimized_flow, OptimizedTaskRunner):
+        with pytest.raises(InvalidInput, match=told):
+            make(**given)
+
+
 @pytest.mark.parametrize("name", ["min_gain", "budget", "plan_wait"])
 def test_a_setting_that_is_no_argument_is_told_where_it_stands(name: str) -> None:
     with pytest.raises(TypeError, match=f"it is set by ORCHESTRATOR_{name.upper()}"):
@@ -212,3 +229,10 @@ def test_static_and_class_methods_can_be_flows() -> None:
     made: Any = optimized_flow
     for kind in (staticmethod, classmethod):
         assert isinstance(made(kind(body)), Flow)
+
+
+def test_a_flow_of_a_flow_is_refused_when_it_runs(prefect_server: None) -> None:
+    """Prefect makes it, and would run the flow within itself."""
+    told = "'body' is a flow already: put @optimized_flow in the place of @flow, not below it"
+    with pytest.raises(TypeError, match=told):
+        flow(optimized_flow(body))()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -18,6 +19,7 @@ from prefect_dask.task_runners import PrefectDaskFuture
 
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
 from orchestrator_prefect.runs.artifacts import seconds
 from orchestrator_prefect.sending.flow_graph import kind_of
@@ -100,6 +102,29 @@ def test_dask_learns_how_large_the_results_are(cluster: Any, advisor: Advisor) -
     sizes = {record.task: record.nbytes for record in run.tasks}
     assert 1_000_000 < sizes["load-0"] < 1_010_000
     assert sizes["load-3"] < 10_000
+
+
+def sized(rows: int, name: str, parts: list[int]) -> int:
+    return join.submit(load.submit(rows), b"x" * len(parts)).result()
+
+
+def test_how_large_arguments_are_is_written_down_and_told_where_no_run_had_the_like(
+    cluster: Any, tmp_path: Path, said: list[logging.LogRecord]
+) -> None:
+    """Of text nothing, and of numbers two digits."""
+    store = ScheduleStore(tmp_path / "s.db")
+    made = optimized_flow(cluster=cluster, store=str(tmp_path / "s.db"), report=False)(sized)
+    made(1234, "secret", [1, 2, 3])
+    made(123_400, "secret", [1, 2, 3])
+    graph = store.run(store.runs()[0].run_id).graph
+    of_flow = {"rows (flow)": 120_000.0, "parts (flow)": 3.0}
+    assert dict(graph.features(0)) == {"size": 120_000.0, **of_flow}
+    assert dict(graph.features(1)) == {"parts": 2.0, **of_flow}
+    observed = store.observations(graph.kinds[:1])
+    assert [each.features["size"] for each in observed] == [120_000.0, 1200.0]
+    store.close()
+    told = [each.getMessage() for each in said if "no run yet" in each.getMessage()]
+    assert told == ["no run yet with rows (flow) = 120,000, only with 1,200: foretold as of those"]
 
 
 def test_the_second_run_goes_where_the_plan_says(cluster: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, cast
 import dask.config
 
 from orchestrator_core.errors import InvalidInput
-from orchestrator_core.settings import SETTINGS, Source, checked, find
+from orchestrator_core.settings import SETTINGS, Source, checked_in_code, find
 from orchestrator_core.settings.dask_config import dask_config
 from orchestrator_core.settings.environment import environment
 from orchestrator_core.settings.pyproject import pyproject
@@ -52,7 +52,7 @@ class Options:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if value is not None or name == "mode":
-                checked(SETTINGS[name], value, name)
+                checked_in_code(SETTINGS[name], value, name)
 
     @property
     def wishes(self) -> Mapping[str, Any]:

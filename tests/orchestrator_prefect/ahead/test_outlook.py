@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import RunRecord
@@ -221,3 +222,25 @@ def test_only_so_many_earlier_runs_are_read() -> None:
     now.submit("light-0")
     now.submit("light-1")
     assert now.advisor.read == HISTORIES
+
+
+def test_what_an_earlier_run_ended_without_is_planned_by_nobody() -> None:
+    now = Now(replace(HEAVY, dropped=("heavy-1", "end-0")))
+    step = now.submit("load-0")
+    assert step is not None
+    assert foreseen(step) == ["heavy-0"]
+    assert list(step.graph.names) == ["load-0", "heavy-0"]
+    assert now.submit("heavy-0", "heavy-1") is None
+    assert now.outlook.aside == {"heavy-1", "end-0"}
+    assert now.outlook.left_over() == []
+    assert now.submit("end-0") is None
+
+
+def test_a_flow_that_never_waited_for_anything_is_planned_as_a_whole() -> None:
+    code = Code()
+    code.submit("load-0", "load-1")
+    run = replace(code.run(), dropped=("load-0", "load-1"))
+    step = Now(run).submit("load-0", "load-1")
+    assert step is not None
+    assert list(step.graph.names) == ["load-0", "load-1"]
+    assert step.aside == frozenset()

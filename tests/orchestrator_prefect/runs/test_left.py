@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from prefect import task
 
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.store.base import failing
@@ -12,6 +13,7 @@ from orchestrator_prefect.runs.left import left_line, left_running
 from orchestrator_prefect.sending.epoch import Submission
 
 from ..conftest import Advisor
+from ..earlier import Knowing, in_turns
 from ..parity import gate, notes
 from ..parity.test_left_alone import outlives_its_flow
 from ..processes import until
@@ -73,3 +75,36 @@ def test_a_flow_that_does_not_wait_is_no_longer_watched_for_ever(
         "The flow ended without waiting for 1 task, such as 'outlives_its_flow-0': all had begun"
         in "".join(record.getMessage() for record in said)
     )
+
+
+@task
+def quick() -> int:
+    return 1
+
+
+def ends_without_most() -> int:
+    first = quick.submit()
+    others = [outlives_its_flow.submit() for _ in range(20)]
+    assert len(others) == 20
+    return first.result()
+
+
+def test_what_a_run_ended_without_is_no_part_of_the_next_forecast(cluster: Any) -> None:
+    """Twenty tasks that nobody waits for, of which some begin: forecasts had all of them in."""
+    knowing: Any = Knowing(in_turns)
+    for _ in range(2):
+        gate.close()
+        try:
+            first = run_with(cluster, knowing, ends_without_most)[0]
+        finally:
+            gate.open()
+    second = knowing.runs[1]
+    assert [graph.names for graph in knowing.asked[1:]] == [("quick-0",)]
+    assert first.needed.names == ("quick-0",)
+    assert len(first.left) == 20
+    assert second.graph == first.graph, "what was submitted is written down all the same"
+    assert second.plan is not None
+    assert second.plan.schedule.task_names == ("quick-0",)
+    # One task of one second, from when it went out.
+    assert 1.0 <= second.plan.predicted < 2.0
+    assert {record.status for record in second.tasks if record.task != "quick-0"} <= {"left"}

@@ -1,0 +1,46 @@
+"""What a run ended without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator_core.errors import InvalidFormat
+from orchestrator_core.execute.record import LEFT, RunRecord
+from orchestrator_core.graph.task_graph import TaskGraph
+from tests.store.records import a_record, a_run
+
+
+def run_of(**of: Any) -> RunRecord:
+    """load, then fit and audit, then the audit's end."""
+    graph = TaskGraph.build()
+    graph.task("load", output_bytes=5.0)
+    for name, after in (("fit", "load"), ("audit", "load"), ("end", "audit")):
+        graph.task(name, after=[after])
+    return a_run(graph=graph.done(), **of)
+
+
+def test_what_was_dropped_and_what_still_ran_is_left() -> None:
+    run = run_of(dropped=("end",), tasks=(a_record("load"), a_record("audit", status=LEFT)))
+    assert run.left == {"end", "audit"}
+    assert run.needed.names == ("load", "fit")
+    assert [(e.producer, e.consumer, e.nbytes) for e in run.needed.edges()] == [
+        ("load", "fit", 5.0)
+    ]
+    assert RunRecord.from_json(run.to_json()) == run
+
+
+@pytest.mark.parametrize("dropped", [(), ("load", "fit", "audit", "end")])
+def test_of_a_run_that_waited_for_all_or_for_nothing_nothing_is_left(
+    dropped: tuple[str, ...],
+) -> None:
+    run = run_of(dropped=dropped, tasks=())
+    assert run.left == frozenset()
+    assert run.needed is run.graph
+
+
+def test_a_task_that_is_not_there_cannot_be_dropped() -> None:
+    text = run_of(dropped=("end",)).to_json().replace(b'"dropped":[3]', b'"dropped":[4]')
+    with pytest.raises(InvalidFormat, match=r"it dropped tasks \[4\]; the graph has 4"):
+        RunRecord.from_json(text)
