@@ -22,6 +22,7 @@ from orchestrator_core.conductor.tile.region import Region, grown
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
 from orchestrator_core.conductor.tile.shared import are_shared
+from orchestrator_core.conductor.tile.sizes import even
 from orchestrator_core.conductor.tile.skews.of_pass import rows_of_skews
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048)
@@ -73,11 +74,14 @@ class Candidate:
         return next((role for one in self.passes.values() for role in rows_of_skews(one)), None)
 
     @property
-    def rows_of_ranks(self) -> Role | None:
-        """The role along which there are the rows whose largest elements are found."""
+    def ranks(self) -> list[KLargest]:
         made = (each for one in self.passes.values() for each in one.others)
-        found = [each.row for each in made if isinstance(each, KLargest)]
-        return next((role for role in found if role is not None), None)
+        return [each for each in made if isinstance(each, KLargest)]
+
+    @property
+    def rows_of_ranks(self) -> Role | None:
+        """The role along which there are the rows of which several elements are found."""
+        return next((each.row for each in self.ranks if each.row is not None), None)
 
     @property
     def worth(self) -> float:
@@ -207,6 +211,8 @@ def _runners(
 ) -> dict[int, Runner]:
     """Tiles are longer along the same loop in all passes, so they lie otherwise where the outer
     loop of a pass runs along the other role; but along the same role if there are skews.
+    Where places are asked for they leave no rest if they can: in it equal rows may have unequal
+    numbers.
 
     Args:
         shape: of a tile of the first pass, along the roles ``i`` and ``j``.
@@ -216,6 +222,8 @@ def _runners(
     for level, one in candidate.passes.items():
         pair = shape if is_skewed or one.outer == first.outer else shape[::-1]
         sizes = {role: min(n, length[role]) for role, n in zip(ROLES, pair, strict=True)}
+        if candidate.ranks:
+            sizes = {role: even(length[role], n) for role, n in sizes.items()}
         made[level] = Runner(one, aligned(one, sizes), settings.skips)
     return made
 

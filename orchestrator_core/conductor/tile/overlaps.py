@@ -26,5 +26,6 @@ def may_overlap(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
 def _may_overlap(flow: Dataflow, each: Accumulator) -> bool:
     if isinstance(each, Reduced) and each.kind not in IDEMPOTENT:
         return False
-    is_found = isinstance(each, KLargest | Reduced)
-    return is_found and not flow.is_asked_later(each.boundary.node.output)
+    if not isinstance(each, KLargest | Reduced):
+        return False
+    return not flow.is_asked_later(each.boundary.node.output)
