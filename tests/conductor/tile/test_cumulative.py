@@ -97,7 +97,16 @@ def test_every_operation_along_keys_and_queries(name: str, is_reverse: bool, axi
     assert keeps_nothing(graph)
 
 
-@pytest.mark.parametrize("n", [64, 101])
+def forward(function: Fn) -> Fn:
+    return function
+
+
+BOTH_WAYS = pytest.mark.parametrize(
+    "way", [forward, pytest.param(with_gradients, marks=pytest.mark.slow)]
+)
+
+
+@pytest.mark.parametrize("n", [64, pytest.param(101, marks=pytest.mark.slow)])
 def test_gradients_keep_nothing_of_all_pairs(n: int) -> None:
     function, given = with_gradients(stick_breaking), arrays(n)
     graph = check(function, given, tolerance=2e-5)
@@ -107,6 +116,7 @@ def test_gradients_keep_nothing_of_all_pairs(n: int) -> None:
     assert_same(exact, compiled(graph, given)(*given), 2e-5)
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize(
     "change",
     [
@@ -117,8 +127,8 @@ def test_gradients_keep_nothing_of_all_pairs(n: int) -> None:
         lambda s: s - jnp.cumsum(jax.nn.softmax(s), -2),
     ],
 )
-def test_softmax_of_sums_and_sums_of_softmaxes(change: Fn) -> None:
-    graph = check(with_gradients(of(change)), arrays(), tolerance=5e-5)
+def test_softmax_of_sums_and_sums_of_softmaxes(change: Fn, way: Fn) -> None:
+    graph = check(way(of(change)), arrays(), tolerance=5e-5)
     assert keeps_nothing(graph)
 
 
@@ -131,6 +141,7 @@ BEFORE = ((0, 0), (0, 0), (1, 0))
 AFTER = ((0, 0), (0, 0), (0, 1))
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize(
     "change",
     [
@@ -142,11 +153,12 @@ AFTER = ((0, 0), (0, 0), (0, 1))
         lambda s: jnp.flip(jnp.pad(jnp.cumsum(jnp.flip(s, -1), -1)[..., :-1], BEFORE), -1),
     ],
 )
-def test_all_before_without_its_own(change: Fn) -> None:
-    graph = check(with_gradients(of(change)), arrays(), tolerance=5e-5)
+def test_all_before_without_its_own(change: Fn, way: Fn) -> None:
+    graph = check(way(of(change)), arrays(), tolerance=5e-5)
     assert keeps_nothing(graph)
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize(
     "change",
     [
@@ -158,13 +170,13 @@ def test_all_before_without_its_own(change: Fn) -> None:
         lambda s: jnp.flip(jnp.cumsum(s, -1), -1),
     ],
 )
-def test_near_misses_are_what_they_are(change: Fn) -> None:
-    function, given = with_gradients(of(change)), arrays()
+def test_near_misses_are_what_they_are(change: Fn, way: Fn) -> None:
+    function, given = way(of(change)), arrays()
     graph, _ = in_tiles(function, given)
     assert_same(jax.jit(flat(function))(*given), compiled(graph, given)(*given), 5e-5)
 
 
-@pytest.mark.parametrize("is_reverse", [False, True])
+@pytest.mark.parametrize("is_reverse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_last_of_running_sums_is_all_of_them(is_reverse: bool) -> None:
     def change(s: Array) -> Array:
         made = lax.cumsum(s, 2, reverse=is_reverse)
@@ -174,6 +186,7 @@ def test_the_last_of_running_sums_is_all_of_them(is_reverse: bool) -> None:
     assert keeps_nothing(graph)
 
 
+@pytest.mark.slow
 def test_each_row_picks_from_a_table_of_its_own() -> None:
     """Contextual positions, and their gradients, which are added to such a table."""
     given = (*arrays(), jnp.asarray(np.random.default_rng(5).normal(size=(D, 9)), "float32"))
@@ -183,7 +196,10 @@ def test_each_row_picks_from_a_table_of_its_own() -> None:
     assert keeps_nothing(graph)
 
 
-@pytest.mark.parametrize(("tile", "shape"), [(48, None), (32, (16, 50)), (None, (64, 40))])
+@pytest.mark.parametrize(
+    ("tile", "shape"),
+    [(48, None), (32, (16, 50)), pytest.param(None, (64, 40), marks=pytest.mark.slow)],
+)
 def test_tiles_begin_where_blocks_do(tile: int | None, shape: tuple[int, int] | None) -> None:
     """Whatever size is asked for."""
     settings = dataclasses.replace(SMALL, tile=tile, shape=shape)
@@ -235,7 +251,7 @@ def test_the_largest_of_sums_is_one_of_them() -> None:
     check(with_gradients(function), arrays(), tolerance=2e-5)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_sums_of_16_bits_are_no_worse(dtype: str) -> None:
     given = [each.astype(dtype) for each in arrays()]
     graph, _ = in_tiles(stick_breaking, given)
@@ -256,11 +272,13 @@ def test_whole_numbers_are_exact() -> None:
     assert keeps_nothing(graph)
 
 
+@pytest.mark.slow
 def test_strict_changes_the_order_of_sums_alone() -> None:
     check(stick_breaking, arrays(), precision="strict")
     check(with_gradients(stick_breaking), arrays(), precision="strict", tolerance=2e-5)
 
 
+@pytest.mark.slow
 def test_in_a_loop_over_layers_and_under_vmap() -> None:
     def layers(q: Array, k: Array, v: Array) -> Array:
         def layer(x: Array, scale: Array) -> tuple[Array, None]:

@@ -110,7 +110,15 @@ def keeps_nothing(graph: Graph, n: int) -> bool:
     return not any(v.size >= B * H * n * n for node in graph.nodes for v in node.outputs)
 
 
-@pytest.mark.parametrize("shift", [transformer_xl, conformer, xlnet, tensor2tensor])
+@pytest.mark.parametrize(
+    "shift",
+    [
+        transformer_xl,
+        conformer,
+        pytest.param(xlnet, marks=pytest.mark.slow),
+        pytest.param(tensor2tensor, marks=pytest.mark.slow),
+    ],
+)
 def test_forward_and_backward_keep_nothing_of_all_pairs(shift: Fn) -> None:
     given = arrays(shift, 72)  # no multiple of the tile
     function = attention(shift, shift is transformer_xl)
@@ -122,7 +130,7 @@ def test_forward_and_backward_keep_nothing_of_all_pairs(shift: Fn) -> None:
     assert keeps_nothing(graph, 72)
 
 
-@pytest.mark.parametrize("n", [96, 101])
+@pytest.mark.parametrize("n", [96, pytest.param(101, marks=pytest.mark.slow)])
 def test_rows_that_run_into_each_other(n: int) -> None:
     """Without a mask all that Transformer-XL's shift makes counts."""
     given = arrays(transformer_xl, n)
@@ -134,6 +142,7 @@ def test_near_misses_are_what_they_are(shift: Fn) -> None:
     check(attention(shift, False), arrays(shift, 72))
 
 
+@pytest.mark.slow
 def test_the_time_axis_first() -> None:
     n = 72
 
@@ -152,6 +161,7 @@ def test_the_time_axis_first() -> None:
     assert keeps_nothing(graph, n)
 
 
+@pytest.mark.slow
 def test_scaled_and_cast_before_it_is_shifted() -> None:
     def function(q: Array, k: Array, v: Array, r: Array, u: Array, w: Array) -> Array:
         distance = jnp.einsum("bhid,hjd->bhij", q + w[:, None], r) * 0.25
@@ -162,6 +172,7 @@ def test_scaled_and_cast_before_it_is_shifted() -> None:
     assert keeps_nothing(graph, 72)
 
 
+@pytest.mark.slow
 def test_what_is_no_number_spreads_as_it_did() -> None:
     """Also from where the skew has nothing, as zero times infinity."""
     function, given = with_gradients(attention(transformer_xl, True)), arrays(transformer_xl, 72)
@@ -185,11 +196,13 @@ def test_rows_that_see_nothing() -> None:
     check(function, arrays(transformer_xl, 72))
 
 
+@pytest.mark.slow
 def test_strict_changes_the_order_of_sums_alone() -> None:
     given = arrays(transformer_xl, 72)
     check(attention(transformer_xl, True), given, precision="strict")
 
 
+@pytest.mark.slow
 def test_in_a_loop_over_layers_and_under_vmap() -> None:
     function = attention(transformer_xl, True)
     *given, u, w = arrays(transformer_xl, 72)

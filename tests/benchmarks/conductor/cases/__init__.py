@@ -10,12 +10,14 @@ from tests.benchmarks.conductor.cases.nearest import NEAREST
 from tests.benchmarks.conductor.cases.pairs import PAIRS
 from tests.benchmarks.conductor.cases.recurrences import RECURRENCES
 from tests.benchmarks.conductor.cases.relative import RELATIVE
+from tests.benchmarks.conductor.cases.running import RUNNING
 from tests.benchmarks.conductor.cases.sums import SUMS
 from tests.benchmarks.conductor.cases.transformers import TRANSFORMERS
 
 CASES: tuple[Case, ...] = (
     *ATTENTION,
     *RELATIVE,
+    *RUNNING,
     *TRANSFORMERS,
     *PAIRS,
     *NEAREST,
