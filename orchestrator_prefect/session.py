@@ -58,7 +58,7 @@ class FlowSession:
         client: the Dask client through which the tasks are submitted; its messages are held here.
         advisor: who plans and remembers. plans: ask it for plans, or only let it remember?
         connect: opens the link to the scheduler; called in a thread, while tasks are submitted.
-        report: publish artifacts?
+        report: publish artifacts? argument_sizes: note how large arguments are?
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class FlowSession:
         plans: bool,
         connect: Callable[[], Link],
         report: bool,
+        argument_sizes: bool = True,
     ) -> None:
         self.info = info
         self._client = client
@@ -77,6 +78,7 @@ class FlowSession:
         self._connecting = Early(connect)
         self._link: Link | None = None
         self._report, self._publisher = report, Publisher(info, self._fail)
+        self._argument_sizes = argument_sizes
         self.stored = Stored(info)
         self._names, self._waits = Occurrences(), Waits()
         self._keys = RunKeys()
@@ -94,6 +96,11 @@ class FlowSession:
         # An attribute of this client only: every message that it sends passes through here.
         client._send_to_scheduler = self._buffer.take
         self._buffer.watch()
+
+    def _features(self, arguments: Mapping[str, Any]) -> Mapping[str, float]:
+        if not self._argument_sizes:
+            return {}
+        return {**features_of(arguments), **self.info.features}
 
     @contextmanager
     def submitting(
@@ -114,7 +121,7 @@ class FlowSession:
             waits_for=tuple(waits_for),
             past=self._waits.now(),
             hint=hint,
-            features={**features_of(arguments or {}), **self.info.features},
+            features=self._features(arguments or {}),
         )
         self._buffer.expect(submission)
         try:

@@ -203,6 +203,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
                 plans=plans,
                 connect=partial(DaskLink, client, mode=settings.mode),
                 report=settings.report,
+                argument_sizes=settings.argument_sizes,
             )
         self._demands = Demands(
             Supply(client, info.logger, waits=settings.wait_for_workers), settings.estimates, aims

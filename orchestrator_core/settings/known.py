@@ -59,6 +59,13 @@ _ALL = (
         in_code="True or False",
     ),
     Setting(
+        "argument_sizes",
+        "note how large numbers and collections among arguments are, to foretell by?",
+        reading.yes_or_no,
+        True,
+        in_code="True or False",
+    ),
+    Setting(
         "min_tasks",
         "smaller graphs are left to Dask",
         reading.count,

@@ -33,6 +33,7 @@ class FlowSettings:
     min_gain: float
     report: bool
     wait_for_workers: bool
+    argument_sizes: bool
     estimates: Mapping[str, Estimate]
 
     @staticmethod

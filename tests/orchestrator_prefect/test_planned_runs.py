@@ -127,6 +127,17 @@ def test_how_large_arguments_are_is_written_down_and_told_where_no_run_had_the_l
     assert told == ["no run yet with rows (flow) = 120,000, only with 1,200: foretold as of those"]
 
 
+def test_nothing_of_arguments_is_noted_where_that_is_not_wanted(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORCHESTRATOR_ARGUMENT_SIZES", "no")
+    store = ScheduleStore(tmp_path / "s.db")
+    optimized_flow(cluster=cluster, store=str(tmp_path / "s.db"), report=False)(sized)(9, "a", [1])
+    graph = store.run(store.runs()[0].run_id).graph
+    assert [dict(graph.features(task)) for task in range(len(graph.names))] == [{}, {}]
+    store.close()
+
+
 def test_the_second_run_goes_where_the_plan_says(cluster: Any) -> None:
     for worker in ("0", "1"):
         advisor = Advisor(worker)
