@@ -24,7 +24,7 @@ def stick_breaking(q: Array, k: Array, v: Array) -> Array:
 
 
 def contextual(q: Array, k: Array, v: Array, table: Array) -> Array:
-    """Positions counted by gates, as Golovneva and others, "Contextual position encoding" (2024)."""
+    """Positions counted by gates, as Golovneva and others (2024) have it."""
     scores = jnp.einsum("hid,hjd->hij", q, k) / jnp.sqrt(q.shape[-1])
     at = jnp.arange(q.shape[1])
     seen = at[:, None] >= at
