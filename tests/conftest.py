@@ -60,6 +60,7 @@ PLANS_AFTER_ALL = (
         for name in (
             "ahead/test_look_ahead",
             "ahead/test_outlook",
+            "runs/test_left",
             "settings/test_estimates",
             "test_examples",
             "test_foreseen_runs",
