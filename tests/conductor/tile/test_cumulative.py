@@ -88,7 +88,9 @@ def keeps_nothing(graph: Graph, n: int = N) -> bool:
     return not any(v.size >= B * n * n for node in graph.nodes for v in node.outputs)
 
 
-@pytest.mark.parametrize(("axis", "is_reverse"), [(1, True), (2, False)])
+@pytest.mark.parametrize(
+    ("axis", "is_reverse"), [(2, False), pytest.param(1, True, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", RUNNING)
 def test_every_operation_along_keys_and_queries(name: str, is_reverse: bool, axis: int) -> None:
     running = RUNNING[name]
@@ -121,9 +123,9 @@ def test_gradients_keep_nothing_of_all_pairs(n: int) -> None:
     "change",
     [
         lambda s: jnp.cumsum(s, -1),
-        lambda s: jnp.cumsum(s, -2) / N,
+        pytest.param(lambda s: jnp.cumsum(s, -2) / N, marks=pytest.mark.slow),
         lambda s: jnp.where(lower(s), lax.cumsum(s, 2, reverse=True), -1e30),
-        lambda s: jnp.cumsum(jnp.cumsum(s, -1), -2) / N,
+        pytest.param(lambda s: jnp.cumsum(jnp.cumsum(s, -1), -2) / N, marks=pytest.mark.slow),
         lambda s: s - jnp.cumsum(jax.nn.softmax(s), -2),
     ],
 )
@@ -146,11 +148,19 @@ AFTER = ((0, 0), (0, 0), (0, 1))
     "change",
     [
         lambda s: jnp.pad(jnp.cumsum(s, -1)[..., :-1], BEFORE),
-        lambda s: jnp.pad(jnp.cumsum(s, -1), BEFORE)[..., :-1],
+        pytest.param(
+            lambda s: jnp.pad(jnp.cumsum(s, -1), BEFORE)[..., :-1], marks=pytest.mark.slow
+        ),
         lambda s: jnp.cumsum(jnp.pad(s[..., :-1], BEFORE), -1),
-        lambda s: jnp.concatenate([jnp.zeros((B, N, 1)), jnp.cumsum(s, -1)[..., :-1]], -1),
+        pytest.param(
+            lambda s: jnp.concatenate([jnp.zeros((B, N, 1)), jnp.cumsum(s, -1)[..., :-1]], -1),
+            marks=pytest.mark.slow,
+        ),
         lambda s: jnp.pad(lax.cumsum(s, 2, reverse=True), AFTER)[..., 1:],
-        lambda s: jnp.flip(jnp.pad(jnp.cumsum(jnp.flip(s, -1), -1)[..., :-1], BEFORE), -1),
+        pytest.param(
+            lambda s: jnp.flip(jnp.pad(jnp.cumsum(jnp.flip(s, -1), -1)[..., :-1], BEFORE), -1),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_all_before_without_its_own(change: Fn, way: Fn) -> None:
@@ -163,11 +173,13 @@ def test_all_before_without_its_own(change: Fn, way: Fn) -> None:
     "change",
     [
         lambda s: jnp.pad(jnp.cumsum(s, -1)[..., :-1], BEFORE, constant_values=1.0),
-        lambda s: jnp.pad(jnp.cumsum(s, -1)[..., 1:], BEFORE),
+        pytest.param(lambda s: jnp.pad(jnp.cumsum(s, -1)[..., 1:], BEFORE), marks=pytest.mark.slow),
         lambda s: jnp.pad(jnp.cumsum(s, -1)[..., 1:], AFTER),
         lambda s: jnp.pad(jnp.cumsum(s, -2)[..., :-1], BEFORE),
-        lambda s: jnp.flip(jnp.cumsum(jnp.flip(s, -2), -1), -1),
-        lambda s: jnp.flip(jnp.cumsum(s, -1), -1),
+        pytest.param(
+            lambda s: jnp.flip(jnp.cumsum(jnp.flip(s, -2), -1), -1), marks=pytest.mark.slow
+        ),
+        pytest.param(lambda s: jnp.flip(jnp.cumsum(s, -1), -1), marks=pytest.mark.slow),
     ],
 )
 def test_near_misses_are_what_they_are(change: Fn, way: Fn) -> None:
@@ -176,7 +188,8 @@ def test_near_misses_are_what_they_are(change: Fn, way: Fn) -> None:
     assert_same(jax.jit(flat(function))(*given), compiled(graph, given)(*given), 5e-5)
 
 
-@pytest.mark.parametrize("is_reverse", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("is_reverse", [False, True])
 def test_the_last_of_running_sums_is_all_of_them(is_reverse: bool) -> None:
     def change(s: Array) -> Array:
         made = lax.cumsum(s, 2, reverse=is_reverse)
@@ -198,7 +211,11 @@ def test_each_row_picks_from_a_table_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("tile", "shape"),
-    [(48, None), (32, (16, 50)), pytest.param(None, (64, 40), marks=pytest.mark.slow)],
+    [
+        (48, None),
+        pytest.param(32, (16, 50), marks=pytest.mark.slow),
+        pytest.param(None, (64, 40), marks=pytest.mark.slow),
+    ],
 )
 def test_tiles_begin_where_blocks_do(tile: int | None, shape: tuple[int, int] | None) -> None:
     """Whatever size is asked for."""
@@ -236,7 +253,9 @@ def test_rows_that_see_nothing() -> None:
     check(of(change), arrays())
 
 
-@pytest.mark.parametrize("compare", [jnp.greater_equal, jnp.equal])
+@pytest.mark.parametrize(
+    "compare", [jnp.greater_equal, pytest.param(jnp.equal, marks=pytest.mark.slow)]
+)
 def test_what_is_compared_is_the_same_in_every_pass(compare: Fn) -> None:
     """The largest so far is one of the numbers, bit for bit."""
     check(of(lambda s: jnp.where(compare(s * 0.3, lax.cummax(s * 0.3, 2)), s, -1e9)), arrays())
@@ -251,7 +270,8 @@ def test_the_largest_of_sums_is_one_of_them() -> None:
     check(with_gradients(function), arrays(), tolerance=2e-5)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_sums_of_16_bits_are_no_worse(dtype: str) -> None:
     given = [each.astype(dtype) for each in arrays()]
     graph, _ = in_tiles(stick_breaking, given)

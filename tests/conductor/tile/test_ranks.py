@@ -93,7 +93,7 @@ def test_more_than_a_tile_has(k: int) -> None:
     check(lambda x, y: lax.top_k(x @ y.T, k), whole_numbers(), tolerance=0.0)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "int32", "uint8", "uint32"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "int32", "uint32"])
 def test_other_types(dtype: str) -> None:
     random = np.random.default_rng(6)
     x, y = (jnp.asarray(random.integers(0, 9, n), dtype) for n in (N, M))

@@ -114,7 +114,7 @@ def keeps_nothing(graph: Graph, n: int) -> bool:
     "shift",
     [
         transformer_xl,
-        conformer,
+        pytest.param(conformer, marks=pytest.mark.slow),
         pytest.param(xlnet, marks=pytest.mark.slow),
         pytest.param(tensor2tensor, marks=pytest.mark.slow),
     ],
@@ -130,14 +130,22 @@ def test_forward_and_backward_keep_nothing_of_all_pairs(shift: Fn) -> None:
     assert keeps_nothing(graph, 72)
 
 
-@pytest.mark.parametrize("n", [96, pytest.param(101, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [96, 101])
 def test_rows_that_run_into_each_other(n: int) -> None:
     """Without a mask all that Transformer-XL's shift makes counts."""
     given = arrays(transformer_xl, n)
     check(with_gradients(attention(transformer_xl, False)), given, tolerance=2e-5)
 
 
-@pytest.mark.parametrize("shift", [wrong_side, too_late, with_ones])
+@pytest.mark.parametrize(
+    "shift",
+    [
+        wrong_side,
+        pytest.param(too_late, marks=pytest.mark.slow),
+        pytest.param(with_ones, marks=pytest.mark.slow),
+    ],
+)
 def test_near_misses_are_what_they_are(shift: Fn) -> None:
     check(attention(shift, False), arrays(shift, 72))
 
