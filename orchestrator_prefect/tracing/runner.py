@@ -32,8 +32,8 @@ class TracingRunner(TaskRunner[Any]):
 
     Attributes:
         submissions: in order. inline: tasks and flows that the body called itself, by name; these
-            run in the flow's own process, so they are no part of its graph. features: of the flow's
-        parameters.
+            run in the flow's own process, so they are no part of its graph.
+        features: of the flow's parameters.
     """
 
     def __init__(self, watch: Watch, estimates: Mapping[str, Hint]) -> None:

@@ -30,7 +30,7 @@ from orchestrator_core.conductor.tile.accumulators import (
     Summed,
     Tiles,
 )
-from orchestrator_core.conductor.tile.accumulators.reduced import neutral
+from orchestrator_core.conductor.tile.neutral import neutral
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Wanted
 

@@ -22,6 +22,7 @@ from orchestrator_core.conductor.tile.accumulators.base import (
     always_if,
     summing_type,
 )
+from orchestrator_core.conductor.tile.neutral import neutral
 from orchestrator_core.conductor.tile.recipe import Wanted, key_of
 from orchestrator_core.conductor.tile.region import Boundary
 from orchestrator_core.conductor.tile.skews.products import BY_ROWS, rows_of
@@ -119,26 +120,6 @@ def applied(boundary: Boundary, operands: list[Any], place: Tile) -> Any:
     if node.name == "reduce_sum":
         return jnp.sum(operand, node.params["axes"], dtype=summing_type(node.output.dtype))
     return node.apply(operands)[0]
-
-
-def neutral(kind: str, dtype: Any) -> Any:
-    """What changes nothing."""
-    if kind in ("sum", "or"):
-        return 0
-    if kind == "product":
-        return 1
-    if kind == "and":
-        return True if dtype == np.bool_ else -1
-    return _end(dtype, is_least=kind == "max")
-
-
-def _end(dtype: Any, is_least: bool) -> Any:
-    if jnp.issubdtype(dtype, jnp.floating):
-        return -np.inf if is_least else np.inf
-    if dtype == np.bool_:
-        return not is_least
-    info: Any = np.iinfo(dtype)
-    return info.min if is_least else info.max
 
 
 def all_of(flags: Any) -> Any:

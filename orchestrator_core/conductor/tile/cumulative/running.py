@@ -17,6 +17,7 @@ from jax import lax
 
 from orchestrator_core.conductor.tile.cumulative.moves import Move
 from orchestrator_core.conductor.tile.cumulative.products import PART, running_sums
+from orchestrator_core.conductor.tile.neutral import neutral
 
 Function = Callable[..., Any]
 
@@ -28,6 +29,15 @@ OPERATIONS: Mapping[str, tuple[Function, Function, Function]] = {
     "cumlogsumexp": (jnp.logaddexp, jax.scipy.special.logsumexp, lax.cumlogsumexp),
 }
 """By primitive: of two, of all along an axis, and running along it."""
+
+MONOIDS: Mapping[str, str] = {
+    "cumsum": "sum",
+    "cumprod": "product",
+    "cummax": "max",
+    "cummin": "min",
+    "cumlogsumexp": "max",
+}
+"""By primitive, one that has the same neutral element."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +62,7 @@ class Running:
 
     def neutral(self, dtype: Any) -> Any:
         """What changes nothing."""
-        if self.name in ("cumsum", "cumprod"):
-            return int(self.name == "cumprod")
-        is_least = self.name != "cummin"
-        if jnp.issubdtype(dtype, jnp.floating):
-            return -np.inf if is_least else np.inf
-        info: Any = np.iinfo(dtype)
-        return info.min if is_least else info.max
+        return neutral(MONOIDS[self.name], dtype)
 
     def is_of_all_before(self, move: Move, dtype: Any) -> bool:
         """Is it, once it or what it is of is moved on, without an element's own?"""
