@@ -70,7 +70,7 @@ def test_what_is_not_finite_spreads_as_in_the_original(bad: float, which: int) -
     np.testing.assert_allclose(ours[0], theirs[0], rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("bad", [np.nan, pytest.param(np.inf, marks=pytest.mark.slow)])
 def test_the_gradient_of_a_row_with_one_weight_knows_what_is_not_finite_elsewhere(
     bad: float,
 ) -> None:

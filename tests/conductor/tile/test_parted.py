@@ -75,7 +75,14 @@ def gradients(function: Callable[..., Any]) -> Callable[..., Any]:
     return jax.value_and_grad(loss, (0, 1, 2))
 
 
-@pytest.mark.parametrize("function", [with_a_sink, two_sets_of_keys, along_the_other_axis])
+@pytest.mark.parametrize(
+    "function",
+    [
+        with_a_sink,
+        pytest.param(two_sets_of_keys, marks=pytest.mark.slow),
+        along_the_other_axis,
+    ],
+)
 def test_parts_are_not_put_together(function: Callable[..., Any]) -> None:
     assert joined(taken_apart(function)) == 0
     assert joined(taken_apart(gradients(function))) == 0

@@ -65,7 +65,7 @@ def names(graph: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("precision", ["real", "strict"])
+@pytest.mark.parametrize("precision", ["real", pytest.param("strict", marks=pytest.mark.slow)])
 def test_values_are_those_of_whole_arrays(name: str, precision: str) -> None:
     """Also of a strip that is smaller, since no length here is a multiple of it."""
     function, arrays = CASES[name]
@@ -74,7 +74,9 @@ def test_values_are_those_of_whole_arrays(name: str, precision: str) -> None:
     assert "tiled_rows" in names(graph)
 
 
-@pytest.mark.parametrize("bad", [np.inf, np.nan, 3e38])
+@pytest.mark.parametrize(
+    "bad", [np.nan, *(pytest.param(bad, marks=pytest.mark.slow) for bad in (np.inf, 3e38))]
+)
 def test_what_is_not_finite_spreads_as_it_did(bad: float) -> None:
     a, b, scale = CASES["contrastive"][1]
     check(jax.value_and_grad(contrastive, (0, 1, 2)), [a.at[7, 2].set(bad), b, scale])

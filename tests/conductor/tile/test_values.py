@@ -76,7 +76,8 @@ def both_ways(q: Array, k: Array, v: Array) -> Array:
     return p @ (p.mT @ v)
 
 
-FUNCTIONS = [causal, one_plus, contrastive, regression, cross_entropy, both_ways]
+SLOW = [pytest.param(each, marks=pytest.mark.slow) for each in (one_plus, regression)]
+FUNCTIONS = [causal, contrastive, cross_entropy, both_ways, *SLOW]
 
 
 def with_gradients(function: Callable[..., Array]) -> Callable[..., Any]:

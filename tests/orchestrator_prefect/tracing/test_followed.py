@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from prefect import flow
 
+from orchestrator_core.execute.record import Burst
 from orchestrator_core.graph.signature import graph_signature
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_prefect import OptimizedTaskRunner
@@ -23,6 +24,18 @@ from . import followed_flows
 def edges(graph: TaskGraph) -> set[tuple[str, str, bool]]:
     """Producer, consumer, and whether anything is handed over."""
     return {(edge.producer, edge.consumer, bool(edge.nbytes)) for edge in graph.edges()}
+
+
+def between_waits(bursts: Sequence[Burst]) -> list[tuple[int, set[str]]]:
+    """How many tasks were submitted after which; a busy machine sends them in several goes."""
+    found: list[tuple[int, set[str]]] = []
+    for burst in bursts:
+        if found and not burst.after:
+            size, after = found[-1]
+            found[-1] = (size + burst.size, after)
+        else:
+            found.append((burst.size, set(burst.after)))
+    return found
 
 
 def run(made: Any) -> None:
@@ -68,6 +81,4 @@ def test_the_graph_is_that_of_a_run(
     assert [task.kind for task in graph.tasks()] == [task.kind for task in record.graph.tasks()]
     assert edges(graph) == edges(record.graph)
     assert graph_signature(graph).digest == record.graph_signature
-    assert [(each.size, set(each.after)) for each in bursts(found.submissions, {})] == [
-        (each.size, set(each.after)) for each in record.bursts
-    ]
+    assert between_waits(bursts(found.submissions, {})) == between_waits(record.bursts)
