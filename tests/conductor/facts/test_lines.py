@@ -163,7 +163,7 @@ def test_whatever_is_called_a_skew_is_one() -> None:
 @pytest.mark.parametrize("step", [1, -1])
 def test_diagonals_of_a_tile_and_back(turn: int, step: int) -> None:
     random = np.random.default_rng(0)
-    for rows, columns in itertools.product((1, 2, 3, 5), (1, 2, 4, 7)):
+    for rows, columns in itertools.product((1, 2, 5), (1, 4, 7)):
         skew = Skew(turn, step, 0, 0, rows, columns, rows + columns - 1, rows)
         wide = random.normal(size=(2, rows, rows + columns - 1))
         i, j = np.indices((rows, columns))

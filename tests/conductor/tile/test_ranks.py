@@ -73,7 +73,10 @@ def best_keys(x: Array, y: Array) -> Array:
     return jax.nn.softmax(jnp.where(scores >= least, scores, -1e9)) @ y
 
 
-@pytest.mark.parametrize("function", [neighbours, neighbours_down, codes, farthest, means])
+ALSO = [pytest.param(each, marks=pytest.mark.slow) for each in (neighbours_down, farthest)]
+
+
+@pytest.mark.parametrize("function", [neighbours, codes, means, *ALSO])
 @pytest.mark.parametrize("given", [points, whole_numbers])
 def test_same_numbers_and_same_places(function: Any, given: Any) -> None:
     """Of equal numbers, that which stands first."""
