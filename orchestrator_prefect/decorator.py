@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from multiprocessing import parent_process
 from typing import Any, ParamSpec, TypeVar, overload
 
 from prefect import flow
@@ -108,6 +109,7 @@ def optimized_flow(
     def decorate(function: Callable[P, R]) -> Flow[P, R]:
         refuse_no_function(function)
         made: Flow[P, R] = flow(task_runner=runner, **flow_arguments)(function)
+        _warn_of(made)
         return OptimizedFlow.of(made, options)
 
     return decorate if fn is None else decorate(fn)
@@ -120,12 +122,19 @@ def _planned(given: TaskRunner[Any] | type[TaskRunner[Any]], options: Options) -
         return runner
     if isinstance(runner, DaskTaskRunner):
         return OptimizedTaskRunner.like(runner, **vars(options))
-    get_logger(__name__).warning(
-        "The flow's task runner is a %s; only tasks on Dask can be planned, so this flow runs "
-        "without a plan. Leave task_runner out to plan it.",
-        type(runner).__name__,
-    )
     return runner
+
+
+def _warn_of(made: Flow[..., Any]) -> None:
+    """Say that nothing is planned; not in workers, which import what their parent has imported."""
+    if isinstance(made.task_runner, DaskTaskRunner) or parent_process() is not None:
+        return
+    get_logger(__name__).warning(
+        "The task runner of flow %r is a %s; only tasks on Dask can be planned, so it runs without "
+        "a plan. Leave task_runner out to plan it.",
+        made.name,
+        type(made.task_runner).__name__,
+    )
 
 
 def _refuse_both(where: Mapping[str, Any]) -> None:

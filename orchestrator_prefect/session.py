@@ -150,6 +150,8 @@ class FlowSession:
     def close(self, *, interrupted: bool = False) -> None:
         """Send what is held, unless the flow's code was interrupted, and record the run."""
         self.info = replace(self.info, interrupted=interrupted)
+        # What is on its way to a scheduler that is being left fails, and nobody need know.
+        self._warned = self._warned or interrupted
         # Nobody waits for what is left, so Dask starts as much of it as there are free threads.
         self._plans = False
         self._buffer.close(drop=interrupted)

@@ -145,7 +145,8 @@ class RunRecord:
         measured: the cluster at the end of the run, with links as transfers were found to take;
             None if none was measured.
         bursts: how the flow's code submitted the tasks; none where a graph came as a whole.
-        dropped: tasks that had not begun when the flow ended, which had not waited for them.
+        dropped: tasks that had not begun when the flow ended, which had not waited for them; of a
+            Dask graph, those that nobody wanted any more before they had ended.
         origin: where the flow's code stands, as `orchestrator_core.origin` says it; empty where
             nobody knows.
     """

@@ -36,6 +36,9 @@ GRAPHS = 1000
 STEP = 0.5
 """Part of the deviation (log) of a planned run by which the next forecast is corrected."""
 
+LET_GO = 0.1
+"""Part of a run's tasks that are to be let go of before it counts as cut short."""
+
 FURTHEST = math.log(3.0)
 """Largest correction (log)."""
 
@@ -60,6 +63,7 @@ class Lessons:
     crowding: list[float] = field(default_factory=list)
     followed: list[float] = field(default_factory=list)
     beaten: list[float] = field(default_factory=list)
+    cut: bool = False
 
     @staticmethod
     def of_dask(runs: Sequence[RunRecord], cluster: Cluster) -> Lessons:
@@ -147,6 +151,7 @@ class Outcome:
         begun: seconds until its first task began.
         changeover: seconds between two tasks of a worker. crowding: by how much longer its large
             transfers took than one by one. None where not known.
+        cut: was it cut short? Nothing else of it counts, then.
     """
 
     graph_signature: str
@@ -157,10 +162,14 @@ class Outcome:
     changeover: float | None = None
     crowding: float | None = None
     bound: float = 0.0
+    cut: bool = False
 
     @staticmethod
     def of(run: RunRecord) -> Outcome | None:
         """The outcome of a run; None if it teaches nothing."""
+        if was_cut(run):
+            place = run.graph_signature, crowd_of(run.cluster)
+            return Outcome(*place, run.seconds, None, cut=True)
         if run.status != "ok" or run.seconds <= 0 or has_strangers(run):
             return None
         predicted = None
@@ -209,6 +218,9 @@ class Experience:
         self._lessons.move_to_end(key)
         if len(self._lessons) > GRAPHS:
             self._lessons.popitem(last=False)
+        lessons.cut = outcome.cut
+        if outcome.cut:
+            return
         if outcome.crowding is not None:
             lessons.crowding = [*lessons.crowding, outcome.crowding][-RUNS:]
         if outcome.changeover is not None:
@@ -229,6 +241,14 @@ class Experience:
 def crowd_of(cluster: Cluster) -> Crowd:
     """The workers without names and links, of which more is learned from run to run."""
     return tuple(sorted((w.kind, w.threads, w.memory, w.speed) for w in cluster.workers))
+
+
+def was_cut(run: RunRecord) -> bool:
+    """Did somebody take some of its results, and let go of the rest?"""
+    if run.status != "cancelled" or len(run.dropped) < LET_GO * len(run.graph):
+        return False
+    inner = {edge.producer for edge in run.graph.edges()}
+    return any(task.status == "ok" and task.task not in inner for task in run.tasks)
 
 
 def has_strangers(run: RunRecord) -> bool:

@@ -51,6 +51,11 @@ MIN_GAIN = 0.05
 
 FIRST_RUN = "first run: observed, to learn how long its tasks take"
 
+CUT_SHORT = (
+    "left to Dask: of its last run some results were taken, and the rest was let go of; a plan "
+    "that ends sooner as a whole may give the first of them later"
+)
+
 MOST_INTERPRETED = 200
 """Tasks of a graph that is planned, and the plan judged, before this machine has compiled what does
 so: a second or two, which grow with the square of their number."""
@@ -290,6 +295,8 @@ class Orchestrator(Forecaster):
         instance = self.price(graph, cluster)
         if are_alike(instance):
             return Advice(None, ALIKE, instance=instance)
+        if lessons.cut:
+            return Advice(None, CUT_SHORT, instance=instance)
         from orchestrator_core.orchestrate.at_once import AtOnce
 
         self._quick = self._quick or AtOnce(self.schedule, self._memory)

@@ -35,6 +35,7 @@ class SafeStore:
 
     When the inner store fails, it is said once in the log, and for `retry_seconds` every question
     is answered as by an empty store and nothing is written; then the inner store is tried again.
+    Whoever still asks after `close`, as a thread may, has the same answers, and nothing is said.
     Only `run` raises, and only `UnknownRun`, which is an empty store's answer.
     """
 
@@ -50,6 +51,7 @@ class SafeStore:
         self._clock = clock
         self._lock = threading.Lock()
         self._closed_until: float | None = None
+        self._closed = False
         self.last_error: str | None = None
 
     @property
@@ -129,6 +131,8 @@ class SafeStore:
             self._inner.close()
         except Exception as error:
             self._failed(error)
+        finally:
+            self._closed = True
 
     def _run_or_reason(self, run_id: str) -> RunRecord | UnknownRun:
         try:
@@ -151,7 +155,7 @@ class SafeStore:
 
     def _failed(self, error: Exception) -> None:
         with self._lock:
-            first = self._closed_until is None
+            first = self._closed_until is None and not self._closed
             self._closed_until = self._clock() + self._retry_seconds
             self.last_error = f"{type(error).__name__}: {error}"
         if first:

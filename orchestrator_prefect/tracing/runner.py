@@ -15,7 +15,7 @@ from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.dask.graphs.hints import Hint, annotations_here, needing
 from orchestrator_prefect.jax_tasks.recognised import recognised
 from orchestrator_prefect.sending.epoch import Submission
-from orchestrator_prefect.sending.features import features_of
+from orchestrator_prefect.sending.features import features_of, features_of_flow
 from orchestrator_prefect.sending.flow_graph import Occurrences, kind_of
 from orchestrator_prefect.sending.waits import Waits
 from orchestrator_prefect.settings.hints import UNSAID, resources_of, submitted_hint
@@ -29,24 +29,30 @@ class TracingRunner(TaskRunner[Any]):
 
     Args:
         estimates: what the flow's decorator believes, by name of the task.
+        features: note how large arguments are?
 
     Attributes:
         submissions: in order. inline: tasks and flows that the body called itself, by name; these
             run in the flow's own process, so they are no part of its graph.
-        features: of the flow's parameters.
     """
 
-    def __init__(self, watch: Watch, estimates: Mapping[str, Hint]) -> None:
+    def __init__(
+        self, watch: Watch, estimates: Mapping[str, Hint], *, features: bool = True
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._watch, self._estimates = watch, estimates
+        self._watch, self._estimates, self._features = watch, estimates, features
         self._names, self._waits = Occurrences(), Waits()
         self.submissions: list[Submission] = []
         self.inline: Counter[str] = Counter()
-        self.features: Mapping[str, float] = {}
+        self._of_flow: Mapping[str, float] = {}
 
     def duplicate(self) -> TracingRunner:
         """A runner for another trace with the same settings."""
-        return TracingRunner(self._watch, self._estimates)
+        return TracingRunner(self._watch, self._estimates, features=self._features)
+
+    def flow_given(self, parameters: Mapping[str, Any]) -> None:
+        """The flow has these parameters."""
+        self._of_flow = features_of_flow(parameters) if self._features else {}
 
     def submit(
         self,
@@ -61,8 +67,6 @@ class TracingRunner(TaskRunner[Any]):
             refuse(f"this is more than {self._watch.tasks} tasks", "give it less to do")
         hint = self._hint(task)
         after, states = _inputs(parameters)
-        # A stand-in is asked nothing: it would refuse.
-        known = {name: value for name, value in parameters.items() if _is_plain(value)}
         waited, more = _inputs(list(wait_for or ()))
         with needing(resources_of(hint) if hint.resources else {}):
             annotations = dict(annotations_here())
@@ -75,7 +79,7 @@ class TracingRunner(TaskRunner[Any]):
             annotations=annotations,
             past=self._waits.now(),
             hint=hint,
-            features={**features_of(known), **self.features},
+            features={**self._sizes(parameters), **self._of_flow},
         )
         self.submissions.append(submission)
         return TracedFuture(len(self.submissions), submission, self._ended)
@@ -100,6 +104,11 @@ class TracingRunner(TaskRunner[Any]):
         self.inline[f"{kind} {thing.name!r}"] += 1
         made = StandInState if answer == "state" else StandIn
         return made(f"the {answer} of {kind} {thing.name!r}")
+
+    def _sizes(self, parameters: Mapping[str, Any]) -> Mapping[str, float]:
+        # A stand-in is asked nothing: it would refuse.
+        plain = {name: value for name, value in parameters.items() if _is_plain(value)}
+        return features_of(plain) if self._features else {}
 
     def _hint(self, task: Any) -> Hint:
         try:

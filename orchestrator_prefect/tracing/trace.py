@@ -19,8 +19,8 @@ from prefect.utilities.callables import get_call_parameters, parameters_to_args_
 
 from orchestrator_prefect.flow_object import options_of
 from orchestrator_prefect.sending.epoch import Submission
-from orchestrator_prefect.sending.features import features_of_flow
 from orchestrator_prefect.settings.estimates import Estimate
+from orchestrator_prefect.settings.flow_settings import FlowSettings
 from orchestrator_prefect.settings.options import Options
 from orchestrator_prefect.tracing import hooks as hooks  # what followed code asks
 from orchestrator_prefect.tracing.calls import allowed
@@ -61,27 +61,28 @@ def trace(
     Raises:
         Refused: if it cannot be followed; the text begins with the line.
     """
-    estimates = _estimates(flow)
+    settings = _settings(flow)
     over = Watch(seconds, tasks)
-    runner = TracingRunner(over, {name: each.hint for name, each in estimates.items()})
+    beliefs = {name: each.hint for name, each in settings.estimates.items()}
+    runner = TracingRunner(over, beliefs, features=settings.argument_sizes)
     heed_effects()
     with runner, not_run(runner), _no_logs(), asyncio.Runner() as loop:
         # What it is made of is no effect of the flow's.
         loop.get_loop()
         with watch(over):
             given = _checked(flow, parameters)
-            runner.features = features_of_flow(given)
+            runner.flow_given(given)
             with _in_run(flow, runner, given):
                 _follow(flow, given, over, loop)
     if not runner.submissions:
         raise Refused(f"flow {flow.name!r} submits no task, so there is nothing to plan")
-    return Trace(flow.name, tuple(runner.submissions), dict(runner.inline), estimates)
+    return Trace(flow.name, tuple(runner.submissions), dict(runner.inline), settings.estimates)
 
 
-def _estimates(flow: Flow[..., Any]) -> dict[str, Estimate]:
-    """As a run takes them: what the task runner was told comes first."""
+def _settings(flow: Flow[..., Any]) -> FlowSettings:
+    """As a run has them; no server is asked."""
     runner = getattr(flow.task_runner, "options", Options())
-    return {**options_of(flow).beliefs(), **runner.beliefs()}
+    return FlowSettings.of(runner, options_of(flow), None)
 
 
 def _in_run(flow: Flow[..., Any], runner: TracingRunner, parameters: dict[str, Any]) -> Any:

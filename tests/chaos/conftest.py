@@ -26,12 +26,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEDGER] = Ledger(config.getoption("--slack", 5.0))
 
 
-@pytest.fixture(autouse=True, scope="session")
-def compiled() -> None:
-    """Compiled code is loaded before the first story, whose time would count it."""
-    from orchestrator_core.plan.warm import warm_up
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Compiled code is loaded before the first story, whose time would count it; on a new machine
+    it is made first, which takes longer than a test may."""
+    chosen = any(item.get_closest_marker("chaos") for item in session.items)
+    if chosen and not session.config.option.collectonly:
+        from orchestrator_core.plan.warm import warm_up
 
-    warm_up()
+        warm_up()
 
 
 @pytest.fixture

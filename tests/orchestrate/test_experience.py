@@ -23,7 +23,7 @@ def run(
         plan = PlanRecord(
             Schedule([]), predicted, bound, "none", "heft", "miss", adopted=True, reason=""
         )
-    line = {"graph_signature": "g", "cluster": CLUSTER, "status": "ok"} | other
+    line = {"graph_signature": "g", "cluster": CLUSTER, "status": "ok", "graph": GRAPH} | other
     return RunRecord(
         run_id="r",
         flow="f",
@@ -31,7 +31,6 @@ def run(
         seconds=seconds,
         mode=mode,
         reason="",
-        graph=GRAPH,
         cluster_signature="c",
         plan=plan,
         **line,
@@ -129,6 +128,31 @@ def test_other_graphs_other_clusters_and_failures_teach_nothing() -> None:
         )
         == Lessons()
     )
+
+
+def cut(done: str, dropped: int, status: str = "cancelled") -> RunRecord:
+    """Ten tasks and one that reads the first of them; of these `done` was executed."""
+    builder = TaskGraph.build()
+    for i in range(10):
+        builder.task(f"t-{i}")
+    builder.task("last", after=["t-0"])
+    graph = builder.done()
+    left = tuple(name for name in graph.names if name != done)[:dropped]
+    ended = (TaskRecord(done, "t", "a", "worker", 0.0, 1.0),)
+    return run("observed", 1.0, graph=graph, dropped=left, tasks=ended, status=status)
+
+
+def test_of_a_run_that_was_cut_short_only_that_is_known() -> None:
+    assert lessons(cut("t-1", 6)) == Lessons(cut=True)
+    assert lessons(cut("t-1", 6), run("observed", 8.0)) == lessons(run("observed", 8.0))
+    again = lessons(run("observed", 8.0), cut("t-1", 6))
+    assert (again.cut, again.dask) == (True, [8.0])
+
+
+def test_who_stops_before_any_result_or_lets_go_of_hardly_any_has_not_cut_it_short() -> None:
+    assert not lessons(cut("t-0", 10)).cut, "nobody had a result of it"
+    assert not lessons(cut("t-1", 1)).cut
+    assert not lessons(cut("t-1", 6, status="ok")).cut, "a flow that waited for all it needed"
 
 
 def test_a_run_that_workers_joined_later_teaches_nothing_of_those_before_them() -> None:

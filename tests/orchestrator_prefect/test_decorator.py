@@ -15,7 +15,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from prefect_dask import DaskTaskRunner
 
 from orchestrator_core.errors import InvalidInput
-from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
+from orchestrator_prefect import OptimizedTaskRunner, decorator, optimized_flow
 
 ARGUMENTS: dict[str, Any] = {
     "name": "another name",
@@ -110,7 +110,12 @@ def test_an_optimized_task_runner_is_taken_as_it_is() -> None:
     assert optimized_flow(task_runner=given)(body).task_runner is given
 
 
-def test_a_runner_without_dask_is_kept_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("in_worker", [False, True])
+def test_a_runner_without_dask_is_kept_and_that_is_said_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, in_worker: bool
+) -> None:
+    """Each worker process imports the flow, too."""
+    monkeypatch.setattr(decorator, "parent_process", lambda: in_worker or None)
     given = ThreadPoolTaskRunner(max_workers=2)
     logger = logging.getLogger("prefect.orchestrator_prefect.decorator")
     logger.addHandler(caplog.handler)
@@ -120,7 +125,8 @@ def test_a_runner_without_dask_is_kept_and_that_is_said(caplog: pytest.LogCaptur
     finally:
         logger.removeHandler(caplog.handler)
     assert made.task_runner is given
-    assert "ThreadPoolTaskRunner; only tasks on Dask can be planned" in caplog.text
+    said = "flow 'body' is a ThreadPoolTaskRunner; only tasks on Dask can be planned"
+    assert (said in caplog.text) is not in_worker
 
 
 def test_contradictions_and_unknown_arguments_are_refused() -> None:

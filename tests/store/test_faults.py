@@ -444,6 +444,18 @@ def test_a_store_that_fails_answers_as_an_empty_one_and_says_so_once(
     store.close()
 
 
+def test_who_asks_after_the_end_hears_nothing_and_nobody_is_warned(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = SafeStore(ScheduleStore(path))
+    store.add_run(a_run())
+    assert store.runs()
+    store.close()
+    with caplog.at_level(logging.WARNING):
+        assert store.runs() == []
+    assert not caplog.records
+
+
 def test_a_store_that_failed_is_tried_again_after_a_while(path: Path) -> None:
     path.mkdir()
     clock = Clock()

@@ -48,3 +48,12 @@ def test_what_decorators_say_of_tasks_is_known() -> None:
     assert [each.hint and each.hint.seconds for each in found.submissions] == [120.0]
     assert found.estimates["load"].spread == 20.0
     assert found.inline == {"task 'load'": 1}
+
+
+def test_nothing_of_arguments_is_looked_at_where_that_is_not_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = {"days": ["2024-03-01"], "n": "2"}
+    assert trace(flow(named_flows.typed), given).submissions[0].features
+    monkeypatch.setenv("ORCHESTRATOR_ARGUMENT_SIZES", "no")
+    assert not trace(flow(named_flows.typed), given).submissions[0].features

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from orchestrator_core.execute.dask.graphs.ended import Ended, as_record
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
+from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import PlanRecord, RunRecord, TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.signature import cluster_signature, graph_signature
@@ -22,6 +23,7 @@ class Finished:
     Attributes:
         snapshot, cluster, started_at, plan: as in `GraphRun`.
         ended: the executions. outcomes: ``ok``, ``failed``, ``cancelled``: how its tasks ended.
+        dropped: the tasks that nobody wanted any more before they had ended.
         mode, reason, notes, measured: as in `RunRecord`.
         signatures: of graph and cluster, if advice was given on them; empty where not.
     """
@@ -38,6 +40,7 @@ class Finished:
     plan: PlanRecord | None
     signatures: tuple[str, str]
     measured: Cluster | None = None
+    dropped: Sequence[Key] = ()
 
     def __len__(self) -> int:
         """How many executions there were."""
@@ -64,6 +67,7 @@ class Finished:
             status=next((s for s in ("failed", "cancelled") if s in self.outcomes), "ok"),
             notes=self.notes,
             measured=self.measured,
+            dropped=tuple([snapshot.names[snapshot.place[key]] for key in self.dropped]),
         )
 
     def _tasks(self) -> Iterator[TaskRecord]:

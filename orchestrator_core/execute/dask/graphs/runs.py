@@ -56,6 +56,7 @@ class GraphRun:
         self._done = done
         self._open = set(snapshot.keys)
         self._outcomes: set[str] = set()
+        self._dropped: list[Key] = []
         self._ended: list[Ended] = []
         self._most = RECORDS_PER_TASK * len(snapshot)
         self._look_at = MANY if brief else -1
@@ -96,6 +97,8 @@ class GraphRun:
             return
         self._open.discard(key)
         self._outcomes.add(status)
+        if status == "cancelled":
+            self._dropped.append(key)
         if not self._open:
             self.close()
 
@@ -143,6 +146,7 @@ class GraphRun:
             started_at=self.started_at,
             ended=self._ended,
             outcomes=self._outcomes,
+            dropped=self._dropped,
             mode="planned" if self.adopted else "observed",
             reason=self.reason,
             notes=tuple(self.notes),

@@ -183,6 +183,7 @@ async def test_a_cancelled_graph_is_recorded_as_cancelled(
     (run,) = advisor.runs
     assert run.status == "cancelled"
     assert [record.task for record in run.tasks] == ["done-0"]
+    assert sorted(run.dropped) == [f"gate-{i}" for i in range(9)]
 
 
 @cluster_test()
