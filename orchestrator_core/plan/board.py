@@ -37,6 +37,9 @@ ROUNDING = 1e-6
 MOST_SEEDS = 8
 """Schedules that are kept to search from, the newest."""
 
+SPOKESMEN = 3
+"""Planners that are named where all of them say the same."""
+
 
 class Board:
     """What is known about one instance, while planners are asked.
@@ -193,10 +196,22 @@ class Board:
                 f"{self.bound.method}. Give more memory or workers, or relax deadlines; "
                 "feasibility(instance) names a smallest set of deadlines that conflict"
             )
-        told = "; ".join(f"{attempt.planner}: {attempt.note}" for attempt in self.attempts.values())
+        told = self._told()
         if self.attempts and len(self.unsupported) == len(self.attempts):
             return UnsupportedInstance(f"no planner takes this instance: {told}")
         return PlanningFailed(
             f"no planner found a schedule: {told}. Give more seconds, memory or workers, or relax "
             "deadlines"
         )
+
+    def _told(self) -> str:
+        """What each planner met; what several say alike is said once."""
+        who: dict[str, list[str]] = {}
+        for attempt in self.attempts.values():
+            who.setdefault(attempt.note, []).append(attempt.planner)
+        return "; ".join(f"{_some(names)}: {note}" for note, names in who.items())
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - SPOKESMEN} more" if len(names) > SPOKESMEN else ""
+    return ", ".join(names[:SPOKESMEN]) + more

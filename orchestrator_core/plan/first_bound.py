@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.bounds import Bound, lower_bound
 from orchestrator_core.plan.bounds.priced_windows import priced_windows
 from orchestrator_core.plan.bounds.windows import ROUNDS
 from orchestrator_core.plan.engine.expand import expand
-from orchestrator_core.plan.engine.modes import best_seconds
+from orchestrator_core.plan.engine.modes import over_modes
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.bounds import value_bound
@@ -42,7 +44,7 @@ def quick_bound(instance: Instance) -> Bound:
         problem = expand(instance)
     except UnsupportedInstance:
         return Bound(float(instance.best_seconds.max(initial=0.0)), "longest task")
-    shortest = best_seconds(problem).min(axis=1)
+    shortest = over_modes(problem, np.minimum, problem.seconds.min(axis=1))
     head = downward_rank(problem, shortest, 0.0, 0.0)
     rest = upward_rank(problem, shortest, 0.0, 0.0)
     path = float((head + rest).max(initial=0.0))

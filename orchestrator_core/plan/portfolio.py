@@ -64,9 +64,10 @@ def plan(
 ) -> PlanResult:
     """The best schedule that the planners find within the budget, and how good it is at least.
 
-    The cheapest planners always run, whatever the budget. With `budget.iterations`, the same
-    instance, seed and iterations give the same schedule. The first plan of a process loads compiled
-    code before its budget begins, about two seconds; see `warm` for machines that lack it.
+    The cheapest planners always run, whatever the budget; with what is checked that takes about a
+    second for each million of task instances. With `budget.iterations`, the same instance, seed and
+    iterations give the same schedule. The first plan of a process loads compiled code before its
+    budget begins, about two seconds; see `warm` for machines that lack it.
 
     Args:
         planners: names of those to ask; None for all.
@@ -195,11 +196,13 @@ class _Planning:
     def _affords(self, planner: Planner) -> bool:
         if self.board.incumbent is None or self.by_steps:
             return True
+        spent = time.monotonic() - self.began
+        if self._left() <= 0 and spent >= FREE:
+            return False
         if self.effort is None:
             first = max((a.seconds for a in self.board.attempts.values()), default=0.0)
             self.effort = Effort.of(self.board.instance, first)
         takes = planner.seconds(self.effort) if isinstance(planner, ListPlanner) else 0.0
-        spent = time.monotonic() - self.began
         return takes <= max(self._left(), FREE - spent)
 
     def _apart(self, planner: Planner) -> None:

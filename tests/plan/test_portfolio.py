@@ -234,6 +234,14 @@ def test_when_nobody_takes_it_all_reasons_are_told() -> None:
         plan(topcuoglu(), _registry=(refusing,))
 
 
+def test_a_reason_of_many_is_told_once() -> None:
+    many = [Fake(lambda _: Proposal(None), name=f"p{i}", refuses="size") for i in range(5)]
+    other = Fake(lambda _: Proposal(None), name="q", refuses="modes")
+    told = r"p0, p1, p2 and 2 more: cannot take it: size; q: cannot take it: modes$"
+    with pytest.raises(UnsupportedInstance, match=told):
+        plan(topcuoglu(), _registry=(*many, other))
+
+
 def test_when_nobody_finds_one_each_is_heard() -> None:
     instance = Instance.from_arrays([[5.0], [5.0]], [], deadline=[np.inf, 5.0])
     empty = Fake(lambda instance: Proposal(None, note="found nothing"))

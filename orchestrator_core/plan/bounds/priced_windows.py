@@ -10,15 +10,17 @@ to run between both, for any pair of them (J. Carlier, The one-machine sequencin
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.area import priced
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.engine.modes import over_modes
 
-STEPS, CELLS = 24, 2_000_000
-"""Prices that are tried, and tasks x workers that are looked at for all of them together."""
+STEPS, CELLS = 8, 2_000_000
+"""Prices that are tried, and durations or single tasks looked at for all of them together."""
 
 SAMPLE = 20_000
 """Modes by which prices are chosen, and that are looked at together."""
@@ -35,11 +37,13 @@ def priced_windows(problem: Problem, head: Floats, tail: Floats) -> float:
     """
     sample = np.unique(np.linspace(0, len(problem.seconds) - 1, SAMPLE).astype(np.int64))
     work = problem.seconds[sample] * problem.threads[sample, None]
-    steps = max(1, min(STEPS, CELLS // max(1, problem.seconds.size)))
+    looks = max(1, problem.seconds.size, problem.n_tasks)
+    steps = max(1, min(STEPS, CELLS // looks))
     price = _by_speed(problem, problem.seconds[sample])
+    windows = _Windows.of(head, tail)
     best = 0.0
     for step in range(steps):
-        best = max(best, _in_windows(_costs(problem, price), head, tail))
+        best = max(best, windows.most(_costs(problem, price)))
         price = _raised(problem, price, priced(work, price), 0.5 / (1 + step))
     return best
 
@@ -80,16 +84,31 @@ def _normal(problem: Problem, price: Floats) -> Floats:
     return normal
 
 
-def _in_windows(costs: Floats, head: Floats, tail: Floats) -> float:
-    """The most, over pairs of a head and a tail, of both and the costs of the tasks between."""
-    heads, tails = _levels(head), _levels(tail)
-    at = np.searchsorted(heads, head, side="right") - 1
-    to = np.searchsorted(tails, tail, side="right") - 1
-    cell = at * len(tails) + to
-    table = np.bincount(cell, costs, len(heads) * len(tails)).reshape(len(heads), len(tails))
-    between = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
-    some = between > 0
-    return float(np.where(some, heads[:, None] + tails + between, 0.0).max(initial=0.0))
+class _Windows(NamedTuple):
+    """Some heads and tails, and for each task the cell of the table of both that it is in.
+
+    Attributes:
+        heads, tails: ascending. cell: (n,) ``head * len(tails) + tail``, as positions.
+    """
+
+    heads: Floats
+    tails: Floats
+    cell: Ints
+
+    @staticmethod
+    def of(head: Floats, tail: Floats) -> _Windows:
+        heads, tails = _levels(head), _levels(tail)
+        at = np.searchsorted(heads, head, side="right") - 1
+        to = np.searchsorted(tails, tail, side="right") - 1
+        return _Windows(heads, tails, at * len(tails) + to)
+
+    def most(self, costs: Floats) -> float:
+        """The most, over pairs of a head and a tail, of both and the costs of the tasks between."""
+        shape = len(self.heads), len(self.tails)
+        table = np.bincount(self.cell, costs, shape[0] * shape[1]).reshape(shape)
+        between = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
+        sums = self.heads[:, None] + self.tails + between
+        return float(np.where(between > 0, sums, 0.0).max(initial=0.0))
 
 
 def _levels(values: Floats) -> Floats:

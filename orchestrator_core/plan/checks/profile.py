@@ -43,7 +43,7 @@ def first_excess(claims: Claims, supply: Floats, eps: float) -> Excess | None:
         supply: (workers,) amount that each worker has.
     """
     keep = np.flatnonzero((claims.end - eps > claims.start) & (claims.amount > 0))
-    if not len(keep):
+    if _all_at_once(claims, keep, supply) or _few_at_once(claims, keep, supply, eps):
         return None
     amount, row = claims.amount[keep], np.tile(claims.row[keep], 2)
     worker = np.tile(claims.worker[keep], 2)
@@ -69,6 +69,28 @@ def first_excess(claims: Claims, supply: Floats, eps: float) -> Excess | None:
     )
 
 
+def _all_at_once(claims: Claims, keep: Ints, supply: Floats) -> bool:
+    """Would each worker's supply do for all of these claims together?"""
+    total = np.bincount(claims.worker[keep], claims.amount[keep], len(supply))
+    return bool((total <= supply).all())
+
+
+def _few_at_once(claims: Claims, keep: Ints, supply: Floats, eps: float) -> bool:
+    """Do the claims fit, as can be seen without going through the moments, since all are of one
+    amount? They do if of so many as fit and one more, in the order of their starts, the last never
+    starts before as many have ended as have to."""
+    amount = claims.amount[keep]
+    if (amount != amount[0]).any():
+        return False
+    for b in range(len(supply)):
+        here = keep[claims.worker[keep] == b]
+        fit = int(min(supply[b], amount[0] * len(here)) // amount[0])
+        start, end = np.sort(claims.start[here]), np.sort(claims.end[here])
+        if (start[fit:] < end[: len(here) - fit] - eps).any():
+            return False
+    return True
+
+
 def highest(claims: Claims, eps: float) -> float:
     """The largest amount that is taken on any worker at any moment; `eps` as in `first_excess`."""
     keep = (claims.end - eps > claims.start) & (claims.amount > 0)
@@ -81,9 +103,12 @@ def highest(claims: Claims, eps: float) -> float:
 
 def join(*parts: Claims) -> Claims:
     """All claims together."""
+    some = [part for part in parts if len(part.row)] or parts[:1]
+    if len(some) == 1:
+        return some[0]
     return Claims(
         *(
-            np.concatenate([getattr(part, name) for part in parts])
+            np.concatenate([getattr(part, name) for part in some])
             for name in Claims.__dataclass_fields__
         )
     )

@@ -21,8 +21,10 @@ from orchestrator_core.plan.engine.placing import empty_draft, empty_placed, emp
 from orchestrator_core.plan.engine.profiles import idle_profiles
 from orchestrator_core.plan.schedule import Schedule
 
-INSERTION_TASKS = 100_000
-"""Up to this many tasks a task may be inserted into a gap; beyond, each worker only appends."""
+INSERTION_TASKS, INSERTION_ON_PROFILES = 100_000, 30_000
+"""Up to this many tasks a task may be inserted into a gap; beyond, each worker only appends. The
+second is for where more than threads is scarce: there gaps are sought in a time that grows with the
+square of the tasks, half a second for so many."""
 
 ROUNDING = 1e-13
 """Relative slack of memory and resources, for sums of fractions."""
@@ -87,7 +89,7 @@ def decode(
     last bit.
 
     Args:
-        insertion: None for up to `INSERTION_TASKS` tasks.
+        insertion: None for up to `INSERTION_TASKS` tasks, or `INSERTION_ON_PROFILES`.
         reserve: keep room for an output until all its consumers are placed (see `general.py`).
         general: use the general kernel even where the fast one would do.
     """
@@ -96,10 +98,11 @@ def decode(
     worker = free if choice.worker is None else choice.worker
     mode = free if choice.mode is None else choice.mode
     ahead = np.zeros((0, 0)) if choice.ahead is None else choice.ahead
+    lanes = not general and choice.earliest is None and only_threads(problem)
     if insertion is None:
-        insertion = n <= INSERTION_TASKS
+        insertion = n <= (INSERTION_TASKS if lanes else INSERTION_ON_PROFILES)
     fixed = (worker, mode, ahead)
-    if not general and choice.earliest is None and only_threads(problem):
+    if lanes:
         return _decode_on_lanes(problem, choice, fixed, insertion)
     return _decode_on_profiles(problem, choice, fixed, choice.in_order or not insertion, reserve)
 

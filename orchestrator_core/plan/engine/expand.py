@@ -21,8 +21,8 @@ from orchestrator_core.graph.task_graph import Floats, Ints, TaskGraph
 
 T = TypeVar("T", bound=np.generic)
 
-MAX_EDGES = 100_000_000
-"""Most edges between single tasks that planners take; more would not fit in memory."""
+MAX_TASKS, MAX_EDGES = 20_000_000, 100_000_000
+"""Most single tasks, and edges between them, that planners take; more would not fit in memory."""
 
 
 class Problem(NamedTuple):
@@ -83,7 +83,8 @@ def expand(instance: Instance) -> Problem:
     """The instance as a problem; kept for as long as the instance is the latest one and lives.
 
     Raises:
-        UnsupportedInstance: if counts and multiplicities make more than `MAX_EDGES` edges.
+        UnsupportedInstance: if counts and multiplicities make more than `MAX_TASKS` tasks or
+            `MAX_EDGES` edges.
     """
     global _latest
     latest = _latest
@@ -102,6 +103,7 @@ def _forget(gone: weakref.ref[Instance]) -> None:
 
 def _expand(instance: Instance) -> Problem:
     graph, cluster = instance.graph, instance.cluster
+    _check_size(graph)
     single = bool((graph.count == 1).all())
     task, number = _spread(graph.count)
     producer, consumer, nbytes = (
@@ -141,6 +143,15 @@ def _expand(instance: Instance) -> Problem:
         "encode": cluster.encode_seconds_per_byte,
     }
     return Problem(**{name: frozen(column) for name, column in columns.items()})
+
+
+def _check_size(graph: TaskGraph) -> None:
+    if graph.n_instances > MAX_TASKS:
+        most = int(np.argmax(graph.count))
+        raise UnsupportedInstance(
+            f"{graph.n_instances:,} task instances, {graph.count[most]:,} of them of "
+            f"{graph.names[most]!r}; planners take {MAX_TASKS:,}: let one task do the work of many"
+        )
 
 
 def frozen(column: NDArray[T]) -> NDArray[T]:

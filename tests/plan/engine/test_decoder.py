@@ -11,6 +11,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidSchedule, UnsupportedInstance
 from orchestrator_core.graph import Cluster, Edge, Link, Mode, Task, TaskGraph, Worker
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.engine import decoder as decoding
 from orchestrator_core.plan.engine import expand as expanding
 from orchestrator_core.plan.engine.decoder import (
     Choice,
@@ -179,6 +180,25 @@ def test_too_many_dependencies_are_refused_by_name(monkeypatch: pytest.MonkeyPat
     instance = price(tasks, [Edge("a", "b", multiplicity=4)], [Worker("w0")], Link())
     with pytest.raises(UnsupportedInstance, match="'a' to 'b'"):
         expand(instance)
+
+
+def test_too_many_instances_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expanding, "MAX_TASKS", 10)
+    tasks = [Task("a", seconds=1, count=7), Task("b", seconds=1, count=4)]
+    instance = price(tasks, [], [Worker("w0")], Link())
+    with pytest.raises(UnsupportedInstance, match=r"11 task instances, 7 of them of 'a'.*take 10"):
+        expand(instance)
+
+
+def test_many_tasks_are_appended_where_more_than_threads_is_scarce(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """a takes both threads from 0 to 1 s, b is released at 2 s, and c has room between them."""
+    tasks = [Task("a", seconds=1, threads=2), Task("b", seconds=1, threads=2, release=2)]
+    instance = price([*tasks, Task("c", seconds=1)], [], [Worker("w0", threads=2)], Link())
+    assert decoded(instance, [0, 1, 2]).makespan == 3.0
+    monkeypatch.setattr(decoding, "INSERTION_ON_PROFILES", 2)
+    assert decoded(instance, [0, 1, 2]).makespan == 4.0
 
 
 def test_a_dead_end_is_reported_and_no_schedule_made_up() -> None:
