@@ -9,12 +9,13 @@ from orchestrator_core.conductor.cost.current_device import on_device, this_devi
 from orchestrator_core.conductor.cost.device import Device
 from orchestrator_core.conductor.cost.liveness import peak
 from orchestrator_core.conductor.cost.roofline import price, seconds, seconds_of_work
-from orchestrator_core.conductor.cost.totals import work_of, work_of_node
+from orchestrator_core.conductor.cost.totals import is_priced, work_of, work_of_node
 from orchestrator_core.conductor.cost.work import Work
 
 __all__ = [
     "Device",
     "Work",
+    "is_priced",
     "on_device",
     "peak",
     "price",

@@ -24,6 +24,7 @@ from orchestrator_core.conductor.ir.value import Atom, Literal
 
 FREE = words(
     "expand_dims name random_unwrap random_wrap reshape sharding_constraint squeeze stop_gradient"
+    " tiled_store"
 )
 
 

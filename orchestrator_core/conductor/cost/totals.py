@@ -9,6 +9,7 @@ from orchestrator_core.conductor.cost.fusion import Group, groups
 from orchestrator_core.conductor.cost.fusion_facts import IN_PLACE, is_fused
 from orchestrator_core.conductor.cost.loops import work_of_loop
 from orchestrator_core.conductor.cost.rules import work_by_rule
+from orchestrator_core.conductor.cost.rules.registry import RULES
 from orchestrator_core.conductor.cost.work import Work
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -60,3 +61,8 @@ def work_of_node(node: Node, platform: str | None = None) -> Work:
     if called is not None:
         return work_of(called, platform)
     return work_by_rule(node)
+
+
+def is_priced(node: Node) -> bool:
+    """Is it known what it does? Of what is no operation of JAX it must be said."""
+    return bool(node.primitive) or "work" in node.params or node.name in RULES

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Work:
     """Of one node, its loops included. A program that a rewrite has put into a graph carries its
-    own as ``params["work"]``.
+    own as ``params["work"]``, and if it was priced kernel by kernel its ``params["seconds"]``.
 
     Attributes:
         flops: additions and multiplications. transcendentals: of ``exp`` and the like, each is one.

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator_core.conductor.algebra.shorter import shorter
-from orchestrator_core.conductor.cost.roofline import price
+from orchestrator_core.conductor.cost import is_priced, price
 from orchestrator_core.conductor.explaining.html import html_of
 from orchestrator_core.conductor.explaining.section import Section
 from orchestrator_core.conductor.explaining.table import text_of
@@ -90,7 +90,7 @@ def _explained(program: Program) -> Section:
 
 def _prices(program: Program) -> tuple[Price | None, Price | None]:
     """Of the whole, before and after; None if somebody has put in a program that says no price."""
-    if not all(node.primitive or "work" in node.params for _, node in program.graph.walk()):
+    if not all(is_priced(node) for _, node in program.graph.walk()):
         return None, None
     try:
         # XLA itself leaves out what does nothing, so that is no gain.

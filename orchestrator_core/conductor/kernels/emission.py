@@ -48,7 +48,7 @@ def kernel_node(runner: Runner, price: PassPrice) -> Node:
     outputs = tuple(
         Value(_jax.ShapedArray(full_shape(a.spec), a.dtype)) for a in runner.one.accumulators
     )
-    params = {"program": price.program, "work": price.work}
+    params = {"program": price.program, "work": price.work, "seconds": price.seconds}
     return Node("kernel_pass", runner.one.recipe.values, outputs, price.program, params)
 
 

@@ -29,7 +29,7 @@ NO_LOSS = 1.02
 def with_more_inside(graph: Graph, which: int, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph, one of whose scans makes itself what it was given."""
     node = _scan(graph, which)
-    new = sunk(graph, node, 1 if goal.always else WORTH, _large(goal))
+    new = sunk(graph, node, 1 if goal.always else WORTH, large(goal))
     if new is None:
         return graph, []
     after = graph.with_nodes(new.node() if each is node else each for each in graph.nodes)
@@ -67,7 +67,7 @@ def _way(
     pinned = goal.decided(NAME, found.node.source, what)
     if pinned is not None:
         way = pinned.settings.get("way")
-        graph_then = taken(way, graph, found, _large(goal)) if way in WAYS else None
+        graph_then = taken(way, graph, found, large(goal)) if way in WAYS else None
         return str(way), graph_then, pinned.reason
     if goal.always or goal.objective == "memory":
         return _smallest(graph, found, before, goal)
@@ -82,7 +82,7 @@ def _way(
 def _smallest(
     graph: Graph, found: Residuals, before: Price, goal: Goal
 ) -> tuple[str, Graph | None, str]:
-    after = taken(LEAST, graph, found, _large(goal))
+    after = taken(LEAST, graph, found, large(goal))
     if after is None or not (goal.always or price(after).temp_bytes < GAIN * before.temp_bytes):
         return LEAST, None, "doing it again would not lower the peak"
     return LEAST, after, "takes less memory"
@@ -91,19 +91,19 @@ def _smallest(
 def _fastest(
     graph: Graph, found: Residuals, before: Price, goal: Goal
 ) -> tuple[str, Graph | None, str]:
-    after = taken(CHEAPER, graph, found, _large(goal))
+    after = taken(CHEAPER, graph, found, large(goal))
     if after is not None and price(after).seconds >= GAIN * before.seconds:
         after = None
     tiled = TILES if after is None else BOTH
-    then = taken(tiled, graph, found, _large(goal)) if goal.permits("tiling") else None
-    if then is not None and _in_tiles(then, goal) < GAIN * _in_tiles(after or graph, goal):
+    then = taken(tiled, graph, found, large(goal)) if goal.permits("tiling") else None
+    if then is not None and in_tiles(then, goal) < GAIN * in_tiles(after or graph, goal):
         return tiled, then, "values of all pairs can be made tile by tile"
     if after is not None:
         return CHEAPER, after, "cheaper to do again than to keep"
     return CHEAPER, None, "keeping it is cheaper than doing it again"
 
 
-def _in_tiles(graph: Graph, goal: Goal) -> float:
+def in_tiles(graph: Graph, goal: Goal) -> float:
     """Seconds of the graph if the bodies of its scans are tiled as far as that gains."""
     total, tiled = price(graph).seconds, 0.0
     for node in [each for each in graph.nodes if each.name == "scan"]:
@@ -114,7 +114,7 @@ def _in_tiles(graph: Graph, goal: Goal) -> float:
     return max(total, tiled)
 
 
-def _large(goal: Goal) -> int:
+def large(goal: Goal) -> int:
     """Elements from which on a value is worth a tiling."""
     return settings_for(goal).min_elements
 

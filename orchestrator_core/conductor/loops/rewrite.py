@@ -8,6 +8,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.loops import with_bodies
 from orchestrator_core.conductor.loops.choosing import with_less_kept, with_more_inside
+from orchestrator_core.conductor.loops.pairs import with_pairs_inside
 from orchestrator_core.conductor.site import Site
 
 
@@ -19,8 +20,10 @@ def loops(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
         for which in range(sum(node.name == "scan" for node in graph.nodes)):
             graph, found = choose(graph, which, goal)
             sites += found
-    graph, found = _in_bodies(graph, goal)
-    return graph, sites + found
+    for rest in (with_pairs_inside, _in_bodies):
+        graph, found = rest(graph, goal)
+        sites += found
+    return graph, sites
 
 
 def _in_bodies(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:

@@ -8,7 +8,7 @@ can be made on demand.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from orchestrator_core.conductor.cost.fusion_facts import FREE, LOOPS
 from orchestrator_core.conductor.ir.graph import Graph
@@ -25,13 +25,16 @@ CHEAP = LOOPS | FREE
 """What XLA computes inside whoever reads it."""
 
 
-def sunk(graph: Graph, node: Node, least: int, large: int) -> Scan | None:
+def sunk(
+    graph: Graph, node: Node, least: int, large: int, with_products: bool = False
+) -> Scan | None:
     """The scan, which makes itself what it was given; None if there is nothing that costs less to
     make than to read.
 
     Args:
         least: elements of constants that are looked at. large: and of values of all pairs, which
             are made inside whatever that costs.
+        with_products: also if matrix products make them.
     """
     scan = Scan.of(node)
     wanted = [
@@ -39,12 +42,16 @@ def sunk(graph: Graph, node: Node, least: int, large: int) -> Scan | None:
         for each in dict.fromkeys(scan.consts)
         if isinstance(each, Value) and each in graph.producer and each.size >= least
     ]
-    cut = _cut(graph, wanted, large)
+    cut = _cut(graph, wanted, large, with_products)
     return _with_cut(scan, wanted, cut) if cut is not None and cut.redone else None
 
 
-def _cut(graph: Graph, wanted: list[Value], large: int) -> Cut | None:
-    nodes = _cheap_before(graph, wanted)
+def _cut(graph: Graph, wanted: list[Value], large: int, with_products: bool) -> Cut | None:
+    def is_cheap(node: Node) -> bool:
+        is_product = with_products and node.name == "dot_general"
+        return node.name in CHEAP or (is_product and bool(expanded(graph, [node], (), large)))
+
+    nodes = _before(graph, wanted, is_cheap)
     prices = Prices((), expanded(graph, nodes, (), large))
 
     def redoing(node: Node) -> float:
@@ -53,13 +60,13 @@ def _cut(graph: Graph, wanted: list[Value], large: int) -> Cut | None:
     return cheapest_cut(graph, wanted, prices.keeping, redoing)
 
 
-def _cheap_before(graph: Graph, values: Iterable[Value]) -> set[Node]:
+def _before(graph: Graph, values: Iterable[Value], is_cheap: Callable[[Node], bool]) -> set[Node]:
     """What the values are made by, as far up as it is cheap."""
     found: set[Node] = set()
     open_ = list(values)
     while open_:
         node = graph.producer.get(open_.pop())
-        if node is not None and node not in found and node.name in CHEAP and may_be_redone(node):
+        if node is not None and node not in found and is_cheap(node) and may_be_redone(node):
             found.add(node)
             open_ += [each for each in node.inputs if isinstance(each, Value)]
     return found

@@ -3,7 +3,8 @@
 Broadcasts and reductions that only add or drop axes of one element are reshapes. A barrier against
 common subexpressions does not hold what is large and pairwise, which a tile makes anew anyway:
 there it is a copy. What is stacked, as heads made one by one, is concatenated; what is unstacked or
-split is sliced. What is picked or put by index is a window of no axis; see `pointed`.
+split is sliced. A reshape that turns its operand first, as the derivative of ``prod`` does, is both
+of them. What is picked or put by index is a window of no axis; see `pointed`.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ def _canonical(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:
         return _sliced(node)
     if node.name == "split" and is_pairwise(node.inputs[0]):
         return _split(node)
+    if node.name == "reshape" and node.params["dimensions"] is not None:
+        return _turned_first(node)
     return [node]
 
 
@@ -58,6 +61,15 @@ def _keeps_elements(node: Node) -> bool:
 
 def _reshape(node: Node) -> Node:
     return reshaped(node.inputs[0], node.output, node)
+
+
+def _turned_first(node: Node) -> list[Node]:
+    (given,), order = node.inputs, tuple(node.params["dimensions"])
+    shape = tuple(given.shape[axis] for axis in order)
+    between = Value(_jax.ShapedArray(shape, given.dtype))
+    params = {"permutation": order}
+    turn = of_primitive(lax.transpose_p, node.inputs, (between,), params, source=node.source)
+    return [turn, reshaped(between, node.output, node)]
 
 
 def _split(node: Node) -> list[Node]:

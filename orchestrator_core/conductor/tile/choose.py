@@ -18,7 +18,7 @@ from orchestrator_core.conductor.tile.levels import levels_of
 from orchestrator_core.conductor.tile.passes import Pass, passes_of
 from orchestrator_core.conductor.tile.plans import Levels
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
-from orchestrator_core.conductor.tile.region import Region, grown
+from orchestrator_core.conductor.tile.region import RETURNED, Region, grown
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
 from orchestrator_core.conductor.tile.shared import are_shared
@@ -101,14 +101,26 @@ def is_pairwise(atom: Atom, settings: TileSettings) -> bool:
     return any(True for _ in pairs(atom, settings))
 
 
-def best(flow: Dataflow, seed: Value, goal: Goal, settings: TileSettings) -> list[Candidate]:
-    """What a value could be tiled with, the best first."""
-    found = []
-    for axes in pairs(seed, settings):
-        region = grown(flow, seed, axes)
-        if region.boundaries:
-            found.append(Candidate.of(region, levels_of(region, goal.is_strict)))
+def regions_of(flow: Dataflow, seed: Value, settings: TileSettings) -> list[Region]:
+    """What a value could be tiled with."""
+    return [grown(flow, seed, axes) for axes in pairs(seed, settings)]
+
+
+def best(regions: Iterable[Region], goal: Goal) -> list[Candidate]:
+    """Those of which tiles are accumulated, the best first."""
+    found = [
+        Candidate.of(region, levels_of(region, goal.is_strict))
+        for region in regions
+        if region.boundaries
+    ]
     return sorted(found, key=lambda each: -each.worth)
+
+
+def reader_of_whole(regions: Iterable[Region]) -> str:
+    """What keeps pairs from being made in tiles and forgotten, though none is given: such as a
+    sort. Empty if nothing does, or if they are returned anyway."""
+    made = [set(each.escapes.values()) for each in regions if each.is_made]
+    return next((min(whys) for whys in made if whys and RETURNED not in whys), "")
 
 
 def refusal(candidate: Candidate, settings: TileSettings) -> str:

@@ -5,9 +5,8 @@ So where XLA keeps nothing of a pairwise computation anyway, that is known.
 
 from __future__ import annotations
 
-from orchestrator_core.conductor.cost import price, seconds_of_work, this_device
+from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.goal import Goal
-from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.site import Price
 from orchestrator_core.conductor.tile.choose import Form
 
@@ -31,13 +30,6 @@ WORTH_OF_SKEWS = 0.75
 """The same of what is skewed, whose windows are moved more often than prices know. Measured on two
 cores: with gradients, 2048 and 4096 positions that were to take 0.78 and 0.72 of the time took 1.09
 and 0.83 of it."""
-
-
-def price_with(graph: Graph, form: Form) -> Price:
-    """Of a graph that has the passes of a form, which know their seconds better than the graph."""
-    found, device = price(graph), this_device()
-    guessed = sum(seconds_of_work(each.work, device) for each in form.prices.values())
-    return Price(found.seconds - guessed + form.seconds, found.temp_bytes)
 
 
 def of_site(was: Price, now: Price, form: Form) -> tuple[Price, Price]:

@@ -32,7 +32,7 @@ class _Leveller:
         self.level: dict[Value, int] = {}
         self.plans: dict[Node, Plan] = {}
         self.stored = set(region.stored)
-        self.owned = set(region.owned)
+        self.tiled = set(region.owned).difference(region.solid)
 
     def done(self) -> Levels:
         for node in self.region.flow.graph.nodes:
@@ -51,8 +51,8 @@ class _Leveller:
         return 0 if isinstance(atom, Literal) else self.level.get(atom, 0)
 
     def _read(self, atom: Atom, reader: Node) -> int:
-        """What is stored tile by tile can be read outside only after that."""
-        outside = atom in self.stored and self.owned.isdisjoint(reader.outputs)
+        """What is stored tile by tile can be read as a whole only after that."""
+        outside = atom in self.stored and self.tiled.isdisjoint(reader.outputs)
         return self._of(atom) + outside
 
     def _highest(self, wanted: Iterable[Wanted], default: int = 0) -> int:

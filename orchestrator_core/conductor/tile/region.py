@@ -10,6 +10,8 @@ from orchestrator_core.conductor.facts.transfer import Onward, rule_of
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
+RETURNED = "it is returned"
+
 
 @dataclass(frozen=True)
 class Boundary:
@@ -52,6 +54,11 @@ class Region:
         return [v for v in self.owned if v in self.escapes and v not in self.solid]
 
     @property
+    def is_made(self) -> bool:
+        """Of what has one of the two axes at most?"""
+        return not self.solid and all(self.flow.node_of(value) for value in self.specs)
+
+    @property
     def has_coordinates(self) -> bool:
         """Is an axis beside the two summed over, or the like, within the region?"""
         made_by = (self.flow.node_of(value) for value in self.specs)
@@ -76,7 +83,7 @@ def grown(flow: Dataflow, seed: Value, axes: tuple[int, int]) -> Region:
         work += _around(region, value, given)
     for each in flow.graph.outputs:
         if isinstance(each, Value) and each in region.specs:
-            region.escapes[each] = "it is returned"
+            region.escapes[each] = RETURNED
     return region
 
 

@@ -26,12 +26,14 @@ from orchestrator_core.conductor.tile.choose import (
     best,
     form_of,
     is_pairwise,
+    reader_of_whole,
     refusal,
+    regions_of,
 )
 from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
 from orchestrator_core.conductor.tile.cumulative.rewrite import block_of, in_blocks, not_in_blocks
 from orchestrator_core.conductor.tile.finishing import finish_nodes
-from orchestrator_core.conductor.tile.gain import of_site, price_with, refusal_of
+from orchestrator_core.conductor.tile.gain import of_site, refusal_of
 from orchestrator_core.conductor.tile.only_in_tiles import as_before
 from orchestrator_core.conductor.tile.parted import parted
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
@@ -118,11 +120,13 @@ class _Rewriter:
             return
         self.seen.add(seed)
         try:
-            candidates = best(self.flow, seed, self.goal, self.settings)
-            for candidate in candidates:
-                self.seen.update(candidate.region.owned)
+            regions = regions_of(self.flow, seed, self.settings)
+            self.seen.update(value for region in regions for value in region.owned)
+            candidates = best(regions, self.goal)
             if candidates:
                 self.sites.append(self._tried(candidates[0]))
+            elif why := reader_of_whole(regions):
+                self.sites.append(self._left(seed, f"it is needed as a whole: {why}"))
         except Exception as error:  # this site stays as it is
             self.sites.append(self._left(seed, f"{type(error).__name__}: {error}"))
 
@@ -146,7 +150,7 @@ class _Rewriter:
         first is priced."""
         key = tuple(runner.looks for runner in form.passes.values())
         if key not in self.verdicts:
-            was, now = price(self.whole(self.graph)), price_with(self.whole(after), form)
+            was, now = price(self.whole(self.graph)), price(self.whole(after))
             ours = of_site(was, now, form)
             facts = candidate.region.has_coordinates, candidate.rows_of_skews is not None
             why = "" if self.settings.always else refusal_of(*ours, self.goal, *facts)
@@ -197,7 +201,7 @@ def _pass_node(runner: Runner, price: PassPrice) -> Node:
     outputs = tuple(
         Value(_jax.ShapedArray(full_shape(a.spec), a.dtype)) for a in runner.accumulators
     )
-    params = {"runner": runner, "work": price.work}
+    params = {"runner": runner, "work": price.work, "seconds": price.seconds}
     return Node("tiled_pass", runner.one.recipe.values, outputs, careful(runner), params)
 
 

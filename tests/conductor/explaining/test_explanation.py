@@ -96,6 +96,36 @@ def test_the_last_call_is_explained() -> None:
     assert "nothing was found" in str(conducted.explain())
 
 
+def causal(q: Any, k: Any, v: Any) -> Any:
+    at = jnp.arange(q.shape[0])
+    return jax.nn.softmax(jnp.where(at[:, None] >= at, q @ k.T, -jnp.inf)) @ v
+
+
+def with_weights(q: Any, k: Any, v: Any) -> Any:
+    """They are written as a whole, by tiles."""
+    weights = jax.nn.softmax(jnp.exp(jnp.tanh(q @ k.T)))
+    return jnp.sin(weights) @ v, weights
+
+
+def test_the_whole_is_predicted_by_what_its_passes_take() -> None:
+    given = [jax.ShapeDtypeStruct((4096, 64), "float32")] * 3
+    (section,) = conduct(causal).explain(*given).sections
+    (site,) = [each for each in section.sites if each.rewrite == "tiling"]
+    assert section.before is not None
+    assert section.after is not None
+    assert site.before is not None
+    assert site.after is not None
+    less = site.before.seconds - site.after.seconds
+    assert section.before.seconds - section.after.seconds == pytest.approx(less, rel=0.1)
+
+
+def test_what_tiles_write_as_a_whole_is_priced() -> None:
+    given = [jax.ShapeDtypeStruct((1024, 16), "float32")] * 3
+    (section,) = conduct(with_weights, objective="memory").explain(*given).sections
+    assert any(each.is_changed for each in section.sites if each.rewrite == "tiling")
+    assert section.after is not None
+
+
 @pytest.mark.usefixtures("toys")
 def test_as_json() -> None:
     plain = json.loads(conduct(layers).explain(X).to_json())

@@ -73,6 +73,16 @@ def test_a_result_that_is_pairwise_is_left_alone() -> None:
     assert site is None or not site.is_changed
 
 
+def test_pairs_that_are_sorted_are_left_alone_with_a_reason() -> None:
+    def nearest(x: Array) -> Array:
+        apart = jnp.square(x[:, None] - x[None]).sum(-1)
+        return jnp.argsort(apart, 1)[:, :3]
+
+    (site,) = sites_of(nearest, [shaped(2048, 4)], "memory")
+    assert not site.is_changed
+    assert site.reason == "it is needed as a whole: sort is not done in tiles"
+
+
 def test_bodies_of_loops_are_tiled() -> None:
     def layers(q: Array, k: Array, v: Array) -> Array:
         return jax.lax.scan(lambda x, _: (attention(x, k, v), None), q, length=3)[0]

@@ -18,7 +18,7 @@ from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.rewriting import rewritten
 from orchestrator_core.conductor.tile.cumulative.nodes import NAMES
-from tests.conductor.corpus.case import wide
+from tests.conductor.corpus.case import normal, wide
 from tests.conductor.corpus.examine import x64
 
 from .tiling import SMALL, assert_same, check, compiled, flat, in_tiles, passes
@@ -289,6 +289,17 @@ def test_sums_of_16_bits_are_no_worse(dtype: str) -> None:
     assert ours.dtype == dtype
     off = [np.abs(np.asarray(each, "float32") - exact).max() for each in (ours, theirs)]
     assert off[0] <= 1.5 * off[1]
+
+
+def test_complex_numbers_beside_zeros_are_no_running_sum() -> None:
+    """Only what is real is read as one; the rest of the function is tiled all the same."""
+
+    def padded(q: Array, k: Array) -> Array:
+        turned = jnp.exp(1j * jnp.cumsum(q, 0))
+        before = jnp.pad(turned[:-1], ((1, 0), (0, 0)))
+        return jnp.exp(-jnp.abs(q @ k.T)) @ before.real
+
+    check(padded, tuple(jnp.asarray(normal(70, 4, seed=each)) for each in range(2)))
 
 
 def test_whole_numbers_are_exact() -> None:

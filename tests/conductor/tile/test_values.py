@@ -133,6 +133,26 @@ def test_what_is_returned_is_stored(qkv: Any) -> None:
     check(both, qkv)
 
 
+def test_the_derivative_of_a_product_of_coordinates() -> None:
+    """It reshapes and turns in one operation."""
+
+    def boxes(a: Array, b: Array) -> Array:
+        sizes = jnp.maximum(a[:, None] - b[None], 0.1)
+        return (sizes.prod(-1) / (1 + sizes.sum(-1))).max(1)
+
+    given = jnp.asarray(np.random.default_rng(2).random((2, 70, 2)), "float32")
+    graph = check(jax.value_and_grad(lambda *ab: boxes(*ab).sum(), (0, 1)), tuple(given))
+    assert len(passes(graph)) == 3
+
+
+def test_what_is_read_as_a_whole_may_come_back_into_tiles(qkv: Any) -> None:
+    def flipped(q: Array, k: Array, v: Array) -> Array:
+        weights = jnp.exp(-jnp.abs(scores(q, k)))
+        return (jnp.flip(weights, -1) * weights) @ v
+
+    check(flipped, qkv)
+
+
 def test_doubles_stay_exact() -> None:
     with jax.enable_x64(True):
         random = np.random.default_rng(1)

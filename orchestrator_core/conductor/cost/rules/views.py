@@ -19,6 +19,7 @@ from orchestrator_core.conductor.ir.node import Node
     "sharding_constraint",
     "squeeze",
     "stop_gradient",
+    "tiled_store",
 )
 def free(node: Node) -> Work:
     """The same bytes under another name."""

@@ -41,11 +41,11 @@ def as_it_is(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
 
 
 def _no_back(node: Node, spec: Spec) -> Sequence[Spec]:
-    raise Untileable(f"no rule for {node.name}")
+    raise Untileable(f"{node.name} is not done in tiles")
 
 
 def _no_forward(node: Node, place: int, spec: Spec) -> Onward:
-    raise Untileable(f"no rule for {node.name}")
+    raise Untileable(f"{node.name} is not done in tiles")
 
 
 @dataclass(frozen=True)

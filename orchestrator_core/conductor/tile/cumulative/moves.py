@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from orchestrator_core.conductor.ir.everywhere import everywhere
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
@@ -140,4 +142,4 @@ def _number(atom: Atom, producer: Producer) -> float | None:
         atom = maker.inputs[0]
         maker = made_by(atom, producer)
     found = everywhere(atom, producer)
-    return None if found is None else float(found)
+    return None if found is None or np.iscomplexobj(found) else float(found)
