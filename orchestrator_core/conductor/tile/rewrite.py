@@ -29,7 +29,7 @@ from orchestrator_core.conductor.tile.choose import (
     refusal,
 )
 from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
-from orchestrator_core.conductor.tile.cumulative.rewrite import block_of, in_blocks, not_in_blocks
+from orchestrator_core.conductor.tile.cumulative.rewrite import block_of, in_blocks
 from orchestrator_core.conductor.tile.finishing import finish_nodes
 from orchestrator_core.conductor.tile.gain import of_site, price_with, refusal_of
 from orchestrator_core.conductor.tile.only_in_tiles import as_before
@@ -98,8 +98,9 @@ class _Rewriter:
         self.goal, self.settings, self.emission = goal, settings, emission
         large = functools.partial(is_pairwise, settings=settings)
         blocks = in_blocks(graph, large, block_of(settings.tile))
-        self.before = canonical(parted(chosen_by_position(blocks, large), large), large)
-        skewed = with_skews(self.before, lambda each: each.size >= settings.min_elements)
+        simple = canonical(parted(chosen_by_position(blocks, large), large), large)
+        self.earlier = (simple, graph)
+        skewed = with_skews(simple, lambda each: each.size >= settings.min_elements)
         self.graph = with_ranks(skewed, large)
         self.flow = Dataflow(self.graph)
         self.prices, self.shared = emission.prices(), Shared()
@@ -165,7 +166,7 @@ class _Rewriter:
 
     def whole(self, graph: Graph) -> Graph:
         """As it can be run: what can only be done in tiles is as it was, where it is in none."""
-        return not_in_blocks(as_before(graph, self.before))
+        return as_before(graph, *self.earlier)
 
     def _left(self, seed: Value, why: str) -> Site:
         return Site(self.emission.name, *_found(seed, self.flow), AS_IT_IS, why)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from orchestrator_core.conductor.tile.cumulative.moves import Move
+from orchestrator_core.conductor.facts.lines.shift import Shift
 from orchestrator_core.conductor.tile.cumulative.products import PART, running_sums
 from orchestrator_core.conductor.tile.neutral import neutral
 
@@ -64,11 +64,11 @@ class Running:
         """What changes nothing."""
         return neutral(MONOIDS[self.name], dtype)
 
-    def is_of_all_before(self, move: Move, dtype: Any) -> bool:
+    def is_of_all_before(self, shift: Shift, dtype: Any) -> bool:
         """Is it, once it or what it is of is moved on, without an element's own?"""
-        is_along = move.is_previous if self.is_reverse else move.is_next
-        is_ours = is_along and move.axis == self.axis
-        return is_ours and move.number == float(self.neutral(dtype))
+        by = -1 if self.is_reverse else 1
+        is_along = (shift.axis, shift.by) == (self.axis, by)
+        return is_along and bool(shift.number == self.neutral(dtype))
 
     def totals(self, array: Any) -> Any:
         """Of each block of an array that begins where a block does."""
@@ -112,11 +112,6 @@ class Running:
 
     def _by_products(self, blocks: Any) -> Any:
         return running_sums(blocks, self.axis + 1, self.is_reverse, self.is_exclusive)
-
-    def whole(self, array: Any) -> Any:
-        """Of a whole array, by the primitive."""
-        made = self._along(array, self.axis)
-        return self._moved(made, self.axis) if self.is_exclusive else made
 
     def _along(self, array: Any, axis: int) -> Any:
         _, _, running = OPERATIONS[self.name]
