@@ -9,6 +9,7 @@ from orchestrator_core.conductor.algebra.judged import NAME
 from orchestrator_core.conductor.algebra.largest import largest_first
 from orchestrator_core.conductor.algebra.merging import merged
 from orchestrator_core.conductor.algebra.shorter import shorter
+from orchestrator_core.conductor.algebra.trees import as_trees
 from orchestrator_core.conductor.algebra.turned import turned
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
@@ -56,7 +57,7 @@ def _largest_first(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 def _as_the_device_likes(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     sites = []
-    for improve in (turned, summed_by_products, numbers_outside):
+    for improve in (turned, summed_by_products, as_trees, numbers_outside):
         graph, more = improve(graph, goal)
         sites += more
     return graph, sites

@@ -18,6 +18,7 @@ from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.facts.transfer.reductions import REDUCTIONS
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node, of_primitive
+from orchestrator_core.conductor.ir.split import as_slices
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.tile.pointed import pointed, reshaped
 from orchestrator_core.conductor.tile.turned import turned
@@ -47,7 +48,7 @@ def _canonical(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:
     if node.name == "unstack" and is_pairwise(node.inputs[0]):
         return _sliced(node)
     if node.name == "split" and is_pairwise(node.inputs[0]):
-        return _split(node)
+        return as_slices(node)
     if node.name == "reshape" and node.params["dimensions"] is not None:
         return _turned_first(node)
     return [node]
@@ -70,19 +71,6 @@ def _turned_first(node: Node) -> list[Node]:
     params = {"permutation": order}
     turn = of_primitive(lax.transpose_p, node.inputs, (between,), params, source=node.source)
     return [turn, reshaped(between, node.output, node)]
-
-
-def _split(node: Node) -> list[Node]:
-    """Each part cut out by itself."""
-    axis, shape, at = node.params["axis"], node.inputs[0].shape, 0
-    made: list[Node] = []
-    for output in node.outputs:
-        first, last = [0] * len(shape), [*shape]
-        first[axis], last[axis] = at, at + output.shape[axis]
-        at = last[axis]
-        params = {"start_indices": tuple(first), "limit_indices": tuple(last), "strides": None}
-        made.append(of_primitive(lax.slice_p, node.inputs, (output,), params, source=node.source))
-    return made
 
 
 def _concatenated(node: Node) -> list[Node]:

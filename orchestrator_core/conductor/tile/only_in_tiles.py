@@ -15,8 +15,18 @@ def not_alone(arrays: Sequence[Any]) -> Sequence[Any]:
     raise NotImplementedError("it is only ever done in tiles")
 
 
-def as_before(graph: Graph, before: Graph) -> Graph:
-    """With what can only be done in tiles, and is in none, as it was in an earlier graph."""
+def as_before(graph: Graph, *earlier: Graph) -> Graph:
+    """With what can only be done in tiles, and is in none, as it was in an earlier graph.
+
+    Args:
+        earlier: graphs that became this one, the last one first.
+    """
+    for each in earlier:
+        graph = _with_nodes_of(each, graph)
+    return graph
+
+
+def _with_nodes_of(before: Graph, graph: Graph) -> Graph:
     late = _waiting(graph, before)
     if not late:
         return graph

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from orchestrator_core.conductor import _jax
-from orchestrator_core.conductor.cost import price
+from orchestrator_core.conductor.cost import peak, price
 from orchestrator_core.conductor.facts.axes import ROLES, full_shape
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
@@ -31,7 +32,8 @@ from orchestrator_core.conductor.tile.choose import (
     regions_of,
 )
 from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
-from orchestrator_core.conductor.tile.cumulative.rewrite import block_of, in_blocks, not_in_blocks
+from orchestrator_core.conductor.tile.cumulative.rewrite import block_of, in_blocks
+from orchestrator_core.conductor.tile.cumulative.trees import with_trees
 from orchestrator_core.conductor.tile.finishing import finish_nodes
 from orchestrator_core.conductor.tile.gain import of_site, refusal_of
 from orchestrator_core.conductor.tile.only_in_tiles import as_before
@@ -43,6 +45,13 @@ from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
 from orchestrator_core.conductor.tile.single import chosen_by_position
 from orchestrator_core.conductor.tile.skews.rewrite import with_skews
 from orchestrator_core.conductor.tile.strips import in_strips
+from orchestrator_core.conductor.tile.together import (
+    Kind,
+    Waiting,
+    kinds_of,
+    lower_together,
+    wants_memory,
+)
 
 NAME = "tiling"
 
@@ -64,6 +73,7 @@ def tiled(
     rewriter = _Rewriter(graph, goal, settings, emission or LOOPS)
     for seed in rewriter.seeds():
         rewriter.try_at(seed)
+    rewriter.try_together()
     changed = any(site.is_changed for site in rewriter.sites)
     made = rewriter.whole(rewriter.graph)
     return in_strips(made, settings) if changed else graph, rewriter.sites
@@ -100,14 +110,16 @@ class _Rewriter:
         self.goal, self.settings, self.emission = goal, settings, emission
         large = functools.partial(is_pairwise, settings=settings)
         blocks = in_blocks(graph, large, block_of(settings.tile))
-        self.before = canonical(parted(chosen_by_position(blocks, large), large), large)
-        skewed = with_skews(self.before, lambda each: each.size >= settings.min_elements)
+        simple = canonical(parted(chosen_by_position(blocks, large), large), large)
+        self.earlier = (simple, graph)
+        skewed = with_skews(simple, lambda each: each.size >= settings.min_elements)
         self.graph = with_ranks(skewed, large)
         self.flow = Dataflow(self.graph)
         self.prices, self.shared = emission.prices(), Shared()
         self.verdicts: dict[object, _Verdict] = {}
         self.sites: list[Site] = []
         self.seen: set[Value] = set()
+        self.waiting: list[Waiting] = []
 
     def seeds(self) -> list[Value]:
         """Values that are large and pairwise, the largest first."""
@@ -139,37 +151,85 @@ class _Rewriter:
         if why:
             return self._left(seed, why)
         form = form_of(candidate, self.goal, _pinned(self.settings, known), self.prices)
-        after = self._with(candidate, form)
+        after = self._with(self.graph, candidate, form)
         verdict = self._verdict(candidate, form, after) if known is None else _decided(known)
         if not verdict.why:
             self.graph, self.flow = after, Dataflow(after)
+        elif known is None:
+            self.waiting.append(Waiting(seed, len(self.sites), _looks(form)))
         return self._site(candidate, form, verdict)
 
     def _verdict(self, candidate: Candidate, form: Form, after: Graph) -> _Verdict:
         """What the change gains. Of forms that look the same, as those of many layers, only the
         first is priced."""
-        key = tuple(runner.looks for runner in form.passes.values())
+        key = _looks(form)
         if key not in self.verdicts:
-            was, now = price(self.whole(self.graph)), price(self.whole(after))
+            was, now = price(self._at_best(self.graph)), price(self._at_best(after))
             ours = of_site(was, now, form)
             facts = candidate.region.has_coordinates, candidate.rows_of_skews is not None
             why = "" if self.settings.always else refusal_of(*ours, self.goal, *facts)
             self.verdicts[key] = _Verdict(*ours, why)
         return self.verdicts[key]
 
-    def _with(self, candidate: Candidate, form: Form) -> Graph:
+    def _with(self, graph: Graph, candidate: Candidate, form: Form) -> Graph:
         passes = {
             level: self.shared.of(self.emission.node(runner, form.prices[level]), runner)
             for level, runner in form.passes.items()
         }
         nodes = [*passes.values(), *finish_nodes(candidate, form, passes, self.shared)]
         replaced = {value for node in nodes for value in node.outputs}
-        kept = [node for node in self.graph.nodes if replaced.isdisjoint(node.outputs)]
-        return self.graph.with_nodes([*kept, *nodes])
+        kept = [node for node in graph.nodes if replaced.isdisjoint(node.outputs)]
+        return graph.with_nodes([*kept, *nodes])
+
+    def try_together(self) -> None:
+        """What gains nothing alone, at last; see `together`."""
+        if not self.waiting:
+            return
+        without = peak(self.whole(self.graph))
+        if not wants_memory(self.goal, without):
+            return
+        kinds = kinds_of(self.waiting)
+
+        def temp_bytes(chosen: Sequence[Kind]) -> int:
+            return peak(self.whole(self._with_all(chosen)[0]))
+
+        chosen = lower_together(kinds, temp_bytes, without)
+        self.graph, forms = self._with_all(chosen)
+        for each, candidate, form in forms:
+            self.sites[each.at] = self._joint(self.sites[each.at], candidate, form)
+
+    def _joint(self, alone: Site, candidate: Candidate, form: Form) -> Site:
+        assert alone.after is not None
+        now = Price(alone.after.seconds, peak(self.whole(self.graph)))
+        made = self._site(candidate, form, _Verdict(alone.before, now, ""))
+        return dataclasses.replace(
+            made, reason=f"{made.reason}; it gains only together with others"
+        )
+
+    def _with_all(
+        self, kinds: Sequence[Kind]
+    ) -> tuple[Graph, list[tuple[Waiting, Candidate, Form]]]:
+        """The graph with all regions of some kinds as well, one after another."""
+        graph, forms = self.graph, []
+        for each in sorted(itertools.chain(*kinds), key=lambda each: each.at):
+            flow = Dataflow(graph)
+            is_there = each.seed in graph.producer
+            regions = regions_of(flow, each.seed, self.settings) if is_there else []
+            found = best(regions, self.goal)
+            if found and not refusal(found[0], self.settings):
+                form = form_of(found[0], self.goal, self.settings, self.prices)
+                graph = self._with(graph, found[0], form)
+                forms.append((each, found[0], form))
+        return graph, forms
 
     def whole(self, graph: Graph) -> Graph:
         """As it can be run: what can only be done in tiles is as it was, where it is in none."""
-        return not_in_blocks(as_before(graph, self.before))
+        return as_before(graph, *self.earlier)
+
+    def _at_best(self, graph: Graph) -> Graph:
+        """With what the algebra will make of it."""
+        is_for_time = self.goal.objective != "memory" and self.goal.permits("algebra")
+        return with_trees(self.whole(graph)) if is_for_time else self.whole(graph)
 
     def _left(self, seed: Value, why: str) -> Site:
         return Site(self.emission.name, *_found(seed, self.flow), AS_IT_IS, why)
@@ -182,6 +242,10 @@ class _Rewriter:
         settings = dict(form.size)
         name = self.emission.name
         return Site(name, source, found, chosen, reason, verdict.was, verdict.now, settings)
+
+
+def _looks(form: Form) -> tuple[object, ...]:
+    return tuple(runner.looks for runner in form.passes.values())
 
 
 def _pinned(settings: TileSettings, known: Site | None) -> TileSettings:

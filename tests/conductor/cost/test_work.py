@@ -105,3 +105,20 @@ def test_a_primitive_without_a_rule_counts_once_for_each_element() -> None:
     unknown = Node("nobody_has_heard_of_it", node.inputs, node.outputs, node.apply)
     assert unknown.name not in RULES
     assert work_of_node(unknown, "cpu") == Work(flops=4, nbytes=32, kernels=1)
+
+
+@pytest.mark.parametrize("shape", [(1024, 16), (512, 128), (2, 8192)])
+@pytest.mark.parametrize("name", ["cumsum", "cumlogsumexp"])
+def test_running_operations_are_windows_of_windows(name: str, shape: tuple[int, int]) -> None:
+    """As XLA counts them."""
+
+    def function(x: Any) -> Any:
+        return getattr(lax, name)(x, 1)
+
+    compiled = jax.jit(function).lower(jax.ShapeDtypeStruct(shape, "float32")).compile()
+    work, said = work_of_node(only_node(function, shape), "cpu"), compiled.cost_analysis()
+    assert work.flops == pytest.approx(said["flops"], rel=0.1)
+    assert work.transcendentals == pytest.approx(said.get("transcendentals", 0), rel=0.1)
+    assert work.nbytes == pytest.approx(said["bytes accessed"], rel=0.1)
+    used = compiled.memory_analysis().temp_size_in_bytes
+    assert work.temp_bytes == pytest.approx(used, rel=0.15, abs=64)

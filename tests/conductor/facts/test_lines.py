@@ -10,9 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 from orchestrator_core.conductor.facts.lines.diagonals import by_columns, by_diagonals
 from orchestrator_core.conductor.facts.lines.moves import given_of, moved
+from orchestrator_core.conductor.facts.lines.shift import shift_of
 from orchestrator_core.conductor.facts.lines.skew import Skew, Skewed, skewed
 from orchestrator_core.conductor.facts.lines.view import View, itself
 from orchestrator_core.conductor.ir.read import read
@@ -175,3 +177,28 @@ def test_diagonals_of_a_tile_and_back(turn: int, step: int) -> None:
         back[:, i, at] = tile
         made = by_diagonals(jnp.asarray(tile, "float32"), skew)
         np.testing.assert_array_equal(made, back.astype("float32"))
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda x: jnp.pad(x[:, :-1], ((0, 0), (1, 0))), (1, 1, 0)),
+        (lambda x: jnp.pad(x, ((0, 1), (0, 0)), constant_values=-jnp.inf)[1:], (0, -1, -np.inf)),
+        (lambda x: jnp.concatenate([jnp.ones((3, 1)), x], 1)[:, :-1], (1, 1, 1)),
+        (lambda x: jnp.pad(jnp.split(x, [1])[1], ((0, 1), (0, 0))), (0, -1, 0)),
+        (lambda x: lax.pad(jnp.pad(x, 1), 0.0, ((0, -2, 0), (-1, -1, 0))), (0, 1, 0)),
+        (lambda x: jnp.pad(x[1:], ((2, 0), (0, 0))), None),
+        (lambda x: jnp.pad(x[1:], ((1, 0), (0, 0))), None),
+        (lambda x: jnp.pad(x[:-1, :-1], ((1, 0), (1, 0))), None),
+        (lambda x: jnp.pad(x.T[:, :-1], ((0, 0), (1, 0))).T[:, ::-1], None),
+        (lambda x: jnp.concatenate([x[:, :1], x[:, :-1]], 1), None),
+    ],
+)
+def test_what_is_moved_on_by_one(
+    function: Callable[[Array], Array], found: tuple[int, int, float] | None
+) -> None:
+    """Along which axis, by how much, and what is in the free place."""
+    graph = read(jax.make_jaxpr(function)(numbers(3, 5)))
+    shift = shift_of(graph.outputs[0], graph.producer)
+    assert (None if shift is None else (shift.axis, shift.by, float(shift.number))) == found
+    assert shift is None or shift.given is graph.inputs[0]

@@ -30,15 +30,59 @@ def argument(node: Node) -> Work:
     return Work(flops=8 * (node.inputs[0].size - made(node)), nbytes=moved(node))
 
 
-@rule("cummax", "cummin", "cumprod", "cumsum")
+COMBINED = {
+    "cumsum": (0.3, 2.1),
+    "cumprod": (0.3, 2.1),
+    "cummax": (0.8, 2.6),
+    "cummin": (0.8, 2.6),
+    "cumlogsumexp": (43.0, 67.0),
+}
+"""Calls of ``exp`` that take as long as one of the combinations within windows that XLA makes
+running operations of; and where numbers have 16 bits. Measured in JAX 0.10.2 and 0.12.0 on a CPU
+(EPYC, 2026): 0.15, 0.35 and 18 ns."""
+
+WINDOW = 16
+"""Elements. Each element is made anew from all before it in its window; what windows come to is
+done likewise."""
+
+LEVEL = 2.5
+"""Calls for each element of putting both together, once for each further level: 1 ns. Along another
+axis than the last twice as many."""
+
+FROM_END = 0.6
+"""The part of it that is left from the end of the last axis, but for `cumlogsumexp`."""
+
+
+@rule(*COMBINED)
 def running(node: Node) -> Work:
-    """Blelloch's scan, which JAX builds of slices: two operations an element."""
-    return Work(flops=2 * made(node), nbytes=2 * moved(node))
+    """By windows, on a CPU."""
+    size, dtype, axis = made(node), node.output.dtype, node.params["axis"]
+    length, is_last = node.output.shape[axis], axis == len(node.output.shape) - 1
+    is_narrow = dtype.itemsize == 2 and not np.issubdtype(dtype, np.integer)
+    is_exponential = node.name == "cumlogsumexp"
+    levels, pairs = _levels(length)
+    calls = size * COMBINED[node.name][is_narrow] * min(length, WINDOW)
+    calls += size * LEVEL * (levels - 1) * (1 if is_last else 2)
+    if node.params["reverse"] and is_last and not is_exponential:
+        calls *= FROM_END
+    pairs *= size / max(length, 1)
+    kept = node.output.nbytes * (WINDOW + 1) // WINDOW if levels > 1 else 0
+    return Work(
+        flops=pairs * (8 if is_exponential else 1),
+        transcendentals=pairs * (2 if is_exponential else 0),
+        nbytes=moved(node) * (2 + 2 / WINDOW if levels > 1 else 1),
+        temp_bytes=kept,
+        calls=calls,
+    )
 
 
-@rule("cumlogsumexp")
-def running_logsumexp(node: Node) -> Work:
-    return Work(8 * made(node), 4 * made(node), 2 * moved(node), calls=4 * made(node))
+def _levels(length: int) -> tuple[int, int]:
+    """Of windows of windows, how many, and how often two numbers are combined."""
+    levels, pairs = 1, 0
+    while length > WINDOW:
+        pairs += length * WINDOW  # one of them with what the window before comes to
+        length, levels = -(-length // WINDOW), levels + 1
+    return levels, pairs + length * max(length - 1, 0)
 
 
 @rule(

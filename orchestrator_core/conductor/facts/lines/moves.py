@@ -6,12 +6,12 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from orchestrator_core.conductor.facts.lines.view import Line, Step, View, ViewAxis, Whole
-from orchestrator_core.conductor.ir.everywhere import SPREADING, everywhere
+from orchestrator_core.conductor.ir.everywhere import everywhere
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Atom, Value
+from orchestrator_core.conductor.ir.value import Value
 
 Producer: TypeAlias = Mapping[Value, Node]
 
@@ -22,7 +22,7 @@ Moved: TypeAlias = View | None
 def given_of(node: Node, producer: Producer) -> Value | None:
     """The operand that an operation moves; None if it does something else."""
     if node.name == "concatenate":
-        others = [each for each in node.inputs if not _is_zero(each, producer)]
+        others = [each for each in node.inputs if everywhere(each, producer) is None]
         given = others[0] if len(others) == 1 else None
     else:
         given = node.inputs[0] if node.name in MOVES and node.inputs else None
@@ -38,16 +38,6 @@ def _as_it_is(node: Node, view: View, producer: Producer) -> Moved:
     return view
 
 
-def _is_zero(atom: Atom, producer: Producer) -> bool:
-    """Of whatever type it was made."""
-    while isinstance(atom, Value) and (node := producer.get(atom)) is not None:
-        if node.name != "convert_element_type" and node.name not in SPREADING:
-            return False
-        atom = node.inputs[0]
-    found = everywhere(atom, producer)
-    return found is not None and bool(found == 0)
-
-
 def _transpose(node: Node, view: View, producer: Producer) -> Moved:
     return dataclasses.replace(view, axes=tuple(view.axes[k] for k in node.params["permutation"]))
 
@@ -61,7 +51,7 @@ def _reverse(node: Node, view: View, producer: Producer) -> Moved:
         if axis is not None:
             first += (axis.size - 1) * axis.step
             axes[k] = Step(axis.size, -axis.step)
-    return View(tuple(axes), view.line, first)
+    return dataclasses.replace(view, axes=tuple(axes), first=first)
 
 
 def _slice(node: Node, view: View, producer: Producer) -> Moved:
@@ -81,7 +71,7 @@ def _slice(node: Node, view: View, producer: Producer) -> Moved:
         else:
             cut = shape[k] - stop
             axes[k] = dataclasses.replace(axis, low=axis.low - start, high=axis.high - cut)
-    return View(tuple(axes), view.line, first)
+    return dataclasses.replace(view, axes=tuple(axes), first=first)
 
 
 def _step(size: int, step: int) -> Step | None:
@@ -89,21 +79,32 @@ def _step(size: int, step: int) -> Step | None:
 
 
 def _pad(node: Node, view: View, producer: Producer) -> Moved:
-    if not _is_zero(node.inputs[1], producer):
-        return None
     config = [tuple(map(int, each)) for each in node.params["padding_config"]]
-    return None if any(inside for *_, inside in config) else _padded(view, config)
+    if any(inside for *_, inside in config):
+        return None
+    return _padded(view, config, everywhere(node.inputs[1], producer))
 
 
 def _concatenate(node: Node, view: View, producer: Producer) -> Moved:
-    """Zeros beside the one operand that is something else."""
+    """The same number beside the one operand that is something else."""
     axis, at = node.params["dimension"], node.inputs.index(given_of(node, producer))
     sizes = [each.shape[axis] for each in node.inputs]
     around = (sum(sizes[:at]), sum(sizes[at + 1 :]))
-    return _padded(view, [around if k == axis else (0, 0) for k in range(len(view.axes))])
+    others = [each for k, each in enumerate(node.inputs) if k != at and each.size]
+    numbers = [everywhere(each, producer) for each in others]
+    config = [around if k == axis else (0, 0) for k in range(len(view.axes))]
+    is_one = all(each == numbers[0] for each in numbers)
+    return _padded(view, config, numbers[0] if numbers else None) if is_one else None
 
 
-def _padded(view: View, config: Sequence[tuple[int, ...]]) -> Moved:
+def _padded(view: View, config: Sequence[tuple[int, ...]], number: Any) -> Moved:
+    """Args:
+    number: what is put there; None if it is not known.
+    """
+    if any(max(low, high) > 0 for low, high, *_ in config):
+        if number is None or not (view.number is None or view.number == number):
+            return None
+        view = dataclasses.replace(view, number=number)
     for k, (low, high, *_) in enumerate(config):
         if low or high:
             wider = _padded_axis(view, k, low, high)
@@ -119,7 +120,7 @@ def _padded_axis(view: View, k: int, low: int, high: int) -> Moved:
         return None
     made: ViewAxis
     if isinstance(axis, Whole):
-        # Where it was cut before, there is something else than zeros.
+        # Where it was cut before, there is something else than that number.
         if (low > 0 > axis.low) or (high > 0 > axis.high):
             return None
         made = dataclasses.replace(axis, low=axis.low + low, high=axis.high + high)
@@ -130,7 +131,8 @@ def _padded_axis(view: View, k: int, low: int, high: int) -> Moved:
             return None
         first -= low * axis.step
         made = _step(axis.size + low + high, axis.step)
-    return View((*view.axes[:k], made, *view.axes[k + 1 :]), view.line, first)
+    axes = (*view.axes[:k], made, *view.axes[k + 1 :])
+    return dataclasses.replace(view, axes=axes, first=first)
 
 
 def _may_be_longer(view: View, k: int, low: int, high: int) -> bool:
@@ -195,7 +197,7 @@ def _laid(view: View, mine: Sequence[Whole | Step]) -> tuple[View, int] | None:
     if min(rows.low, rows.high, columns.low, columns.high) < 0:
         return None
     line = Line(rows.axis, columns.axis, rows.count, columns.size, columns.low, columns.count)
-    return View(view.axes, line, -rows.low * columns.size), 1
+    return dataclasses.replace(view, line=line, first=-rows.low * columns.size), 1
 
 
 MOVES: Mapping[str, Callable[[Node, View, Producer], Moved]] = {

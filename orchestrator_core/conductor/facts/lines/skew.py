@@ -97,6 +97,8 @@ def skewed(view: View) -> Skewed | None:
     whole = [axis for axis in view.axes if isinstance(axis, Whole)]
     if line is None or len(steps) != 2 or not all(axis.is_as_it_is for axis in whole):
         return None
+    if view.number not in (None, 0):
+        return None
     for (i, rows), (j, columns) in (steps, steps[::-1]):
         if abs(rows.step - line.width) == 1 and abs(columns.step) == 1:
             pieces = tuple(_pieces(line, view.first, rows, columns))

@@ -4,18 +4,19 @@ Two axes of a value, laid end to end, are a line. Padded, cut into rows of anoth
 out again, the elements of a view still stand along that line in equal steps: so are the scores of
 distances turned into those of positions by Huang and others, "Music Transformer" (2018), and Dai
 and others, "Transformer-XL" (2019). What lies beyond either end of the line, and between its rows,
-is zero.
+is one number, mostly zero.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
 class Whole:
-    """An axis of the value as it is, with zeros before and after it; less than none: it is cut."""
+    """An axis of the value as it is, with so many elements more before and after it; less than
+    none: it is cut."""
 
     axis: int
     count: int
@@ -69,11 +70,13 @@ class Line:
 class View:
     """Attributes:
     axes: of the view. line: None if none was laid yet. first: where the first element is on it.
+    number: what all elements are that are not the value's; None if there never were any.
     """
 
     axes: tuple[ViewAxis, ...]
     line: Line | None = None
     first: int = 0
+    number: Any = None
 
     @property
     def steps(self) -> list[tuple[int, Step]]:

@@ -24,6 +24,7 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.tile.cumulative.intervals import interval_from_blocks
 from orchestrator_core.conductor.tile.cumulative.running import Running
+from orchestrator_core.conductor.tile.only_in_tiles import not_alone
 
 TOTALS = "block_totals"
 
@@ -38,17 +39,12 @@ def totals_of(running: Running, given: Atom, made: Value, source: str) -> Node:
 
 def values_of(running: Running, given: Atom, borders: Atom, made: Value, source: str) -> Node:
     """What it is everywhere, from what it comes to at the borders of blocks."""
-    apply = functools.partial(_values, running, made.dtype)
-    return Node(FROM_BLOCKS, (given, borders), (made,), apply, {"running": running}, source=source)
+    params = {"running": running}
+    return Node(FROM_BLOCKS, (given, borders), (made,), not_alone, params, source=source)
 
 
 def _totals(running: Running, dtype: Any, arrays: Sequence[Any]) -> list[Any]:
     return [running.totals(arrays[0].astype(dtype))]
-
-
-def _values(running: Running, dtype: Any, arrays: Sequence[Any]) -> list[Any]:
-    given, borders = arrays
-    return [running.values(given.astype(borders.dtype), borders).astype(dtype)]
 
 
 def first_block(running: Running, spec: Spec, tile: Tile) -> Any:
@@ -102,7 +98,7 @@ def _values_tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> A
     running, (given, borders) = node.params["running"], arrays
     first, count = first_block(running, spec, tile), running.count(given.shape[running.axis])
     mine = lax.dynamic_slice_in_dim(borders, first, count + 1, running.axis)
-    return _values(running, node.output.dtype, [given, mine])[0]
+    return running.values(given.astype(mine.dtype), mine).astype(node.output.dtype)
 
 
 RULES[TOTALS] = Rule(_totals_back, _totals_forward, sums=True)

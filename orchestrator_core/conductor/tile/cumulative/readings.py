@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+from orchestrator_core.conductor.facts.lines.moves import Producer
+from orchestrator_core.conductor.facts.lines.shift import shift_of
 from orchestrator_core.conductor.facts.transfer.cumulative import CUMULATIVE
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Atom
-from orchestrator_core.conductor.tile.cumulative.moves import Producer, made_by, move_of
+from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.tile.cumulative.running import Running
 
 
@@ -43,7 +44,7 @@ def _straight(node: Node, producer: Producer, block: int) -> Reading:
     """Of what was moved on before, it is that of all before."""
     running = Running(node.name, node.params["axis"], node.params["reverse"], block)
     (given,) = node.inputs
-    moved = move_of(given, producer)
+    moved = shift_of(given, producer)
     found = Reading(running, given, node.source)
     if moved is None or not running.is_of_all_before(moved, given.dtype):
         return found
@@ -52,8 +53,8 @@ def _straight(node: Node, producer: Producer, block: int) -> Reading:
 
 def _turned(node: Node, producer: Producer, block: int) -> Reading | None:
     """Turned round, run along and turned back: run along from the other end."""
-    inner = reading_of(made_by(node.inputs[0], producer), producer, block)
-    first = made_by(inner.given, producer) if inner is not None else None
+    inner = reading_of(_maker(node.inputs[0], producer), producer, block)
+    first = _maker(inner.given, producer) if inner is not None else None
     if inner is None or first is None or first.name != "rev":
         return None
     axes = {tuple(each.params["dimensions"]) for each in (node, first)}
@@ -65,8 +66,8 @@ def _turned(node: Node, producer: Producer, block: int) -> Reading | None:
 
 def _of_all_before(node: Node, producer: Producer, block: int) -> Reading | None:
     """Moved on by one."""
-    moved = move_of(node.output, producer)
-    maker = made_by(moved.given, producer) if moved is not None else None
+    moved = shift_of(node.output, producer)
+    maker = _maker(moved.given, producer) if moved is not None else None
     inner = reading_of(maker, producer, block)
     if moved is None or inner is None or inner.running.is_exclusive:
         return None
@@ -74,11 +75,15 @@ def _of_all_before(node: Node, producer: Producer, block: int) -> Reading | None
     return inner.without_own() if inner.running.is_of_all_before(moved, dtype) else None
 
 
+def _maker(atom: Atom, producer: Producer) -> Node | None:
+    return producer.get(atom) if isinstance(atom, Value) else None
+
+
 def total_of(node: Node, producer: Producer, block: int) -> Reading | None:
     """Of the last element of what runs along an axis: its total."""
     if node.name != "slice":
         return None
-    found = reading_of(made_by(node.inputs[0], producer), producer, block)
+    found = reading_of(_maker(node.inputs[0], producer), producer, block)
     if found is None or found.running.is_exclusive:
         return None
     axis, shape = found.running.axis, node.inputs[0].shape

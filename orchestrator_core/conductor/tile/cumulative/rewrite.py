@@ -1,4 +1,4 @@
-"""Running sums and the like of pairwise values, in blocks; and back, where they are in no tile."""
+"""Running sums and the like of pairwise values, in blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.facts.intervals.interval import is_real
-from orchestrator_core.conductor.facts.transfer.cumulative import FROM_BLOCKS
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
@@ -42,20 +41,6 @@ def in_blocks(graph: Graph, is_large: Callable[[Atom], bool], block: int = BLOCK
         else:
             made.nodes.append(node)
     return graph.with_nodes(made.nodes) if made.totals else graph
-
-
-def not_in_blocks(graph: Graph) -> Graph:
-    """With what is in no tile as one operation."""
-    if not any(node.name == FROM_BLOCKS for node in graph.nodes):
-        return graph
-    made: list[Node] = []
-    for node in graph.nodes:
-        if node.name == FROM_BLOCKS:
-            running, given = node.params["running"], _value(node.inputs[0])
-            made += _written(running.whole, given, node.output, node.source)
-        else:
-            made.append(node)
-    return graph.with_nodes(made)
 
 
 def _is_long(found: Reading) -> bool:
@@ -102,8 +87,3 @@ def _written(
     graph = written(lambda array: [function(array).astype(output.dtype)], [given], source)
     *others, last = graph.nodes
     return [*others, dataclasses.replace(last, outputs=(output,))]
-
-
-def _value(atom: Atom) -> Value:
-    assert isinstance(atom, Value)
-    return atom

@@ -15,20 +15,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from orchestrator_core.conductor.tile.cumulative.moves import Move
+from orchestrator_core.conductor.facts.lines.shift import Shift
 from orchestrator_core.conductor.tile.cumulative.products import PART, running_sums
+from orchestrator_core.conductor.tile.cumulative.trees import RUNNING, running
 from orchestrator_core.conductor.tile.neutral import neutral
 
-Function = Callable[..., Any]
-
-OPERATIONS: Mapping[str, tuple[Function, Function, Function]] = {
-    "cumsum": (lax.add, jnp.sum, lax.cumsum),
-    "cumprod": (lax.mul, jnp.prod, lax.cumprod),
-    "cummax": (lax.max, jnp.max, lax.cummax),
-    "cummin": (lax.min, jnp.min, lax.cummin),
-    "cumlogsumexp": (jnp.logaddexp, jax.scipy.special.logsumexp, lax.cumlogsumexp),
+TOTALS: Mapping[str, Callable[..., Any]] = {
+    "cumsum": jnp.sum,
+    "cumprod": jnp.prod,
+    "cummax": jnp.max,
+    "cummin": jnp.min,
+    "cumlogsumexp": jax.scipy.special.logsumexp,
 }
-"""By primitive: of two, of all along an axis, and running along it."""
+"""By primitive, of all along an axis."""
 
 MONOIDS: Mapping[str, str] = {
     "cumsum": "sum",
@@ -64,21 +63,19 @@ class Running:
         """What changes nothing."""
         return neutral(MONOIDS[self.name], dtype)
 
-    def is_of_all_before(self, move: Move, dtype: Any) -> bool:
+    def is_of_all_before(self, shift: Shift, dtype: Any) -> bool:
         """Is it, once it or what it is of is moved on, without an element's own?"""
-        is_along = move.is_previous if self.is_reverse else move.is_next
-        is_ours = is_along and move.axis == self.axis
-        return is_ours and move.number == float(self.neutral(dtype))
+        by = -1 if self.is_reverse else 1
+        is_along = (shift.axis, shift.by) == (self.axis, by)
+        return is_along and bool(shift.number == self.neutral(dtype))
 
     def totals(self, array: Any) -> Any:
         """Of each block of an array that begins where a block does."""
-        _, of_all, _ = OPERATIONS[self.name]
-        return of_all(self._in_blocks(array), axis=self.axis + 1).astype(array.dtype)
+        return TOTALS[self.name](self._in_blocks(array), axis=self.axis + 1).astype(array.dtype)
 
     def total(self, totals: Any) -> Any:
         """Of all blocks; the axis is of one element then."""
-        _, of_all, _ = OPERATIONS[self.name]
-        return of_all(totals, axis=self.axis, keepdims=True)
+        return TOTALS[self.name](totals, axis=self.axis, keepdims=True)
 
     def borders(self, totals: Any) -> Any:
         """What it comes to where the first block begins, and after each of them."""
@@ -87,7 +84,7 @@ class Running:
 
     def values(self, array: Any, borders: Any) -> Any:
         """Of an array that begins where a block does, from what it comes to at their borders."""
-        of_two, _, _ = OPERATIONS[self.name]
+        of_two, _ = RUNNING[self.name]
         count = borders.shape[self.axis] - 1
         sides = [lax.slice_in_dim(borders, k, count + k, axis=self.axis) for k in (0, 1)]
         before, after = sides[::-1] if self.is_reverse else sides
@@ -113,14 +110,8 @@ class Running:
     def _by_products(self, blocks: Any) -> Any:
         return running_sums(blocks, self.axis + 1, self.is_reverse, self.is_exclusive)
 
-    def whole(self, array: Any) -> Any:
-        """Of a whole array, by the primitive."""
-        made = self._along(array, self.axis)
-        return self._moved(made, self.axis) if self.is_exclusive else made
-
     def _along(self, array: Any, axis: int) -> Any:
-        _, _, running = OPERATIONS[self.name]
-        return running(array, axis, reverse=self.is_reverse)
+        return running(self.name, array, axis, self.is_reverse)
 
     def _moved(self, array: Any, axis: int) -> Any:
         """To the next place."""

@@ -1,0 +1,85 @@
+"""Running operations along an axis as trees of slices, as in Blelloch, "Prefix sums and their
+applications" (1990), where XLA's own windows take much longer.
+
+Measured in JAX 0.10.2 and 0.12.0 on a CPU (EPYC, 2026), both an element: `cumlogsumexp` 300 to 350
+and 7 to 40 ns; others along another axis than the last 4 to 13 and 0.8 to 1.4, along the last 2 to
+13 and 1.5 to 6. Only the order in which numbers are added changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from orchestrator_core.conductor.cost import price, this_device
+from orchestrator_core.conductor.facts.intervals.interval import is_real
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.ir.written import in_place_of, written
+from orchestrator_core.conductor.site import Price
+
+Function = Callable[..., Any]
+
+RUNNING: Mapping[str, tuple[Function, Function]] = {
+    "cumsum": (lax.add, lax.cumsum),
+    "cumprod": (lax.mul, lax.cumprod),
+    "cummax": (lax.max, lax.cummax),
+    "cummin": (lax.min, lax.cummin),
+    "cumlogsumexp": (jnp.logaddexp, lax.cumlogsumexp),
+}
+"""By primitive: of two, and running along an axis."""
+
+WORTH = 0.3
+"""Of its time a tree must be said to take less: along the last axis trees take up to twice as long
+as that."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Attributes:
+    graph: that has the tree instead of the operation. was, now: what both cost.
+    """
+
+    graph: Graph
+    was: Price
+    now: Price
+
+    @classmethod
+    def of(cls, node: Node) -> Tree | None:
+        """None if a node is none of these, or is not done by windows."""
+        if node.name not in RUNNING or this_device().platform != "cpu":
+            return None
+        (array,) = node.inputs
+        if not (isinstance(array, Value) and array.size and is_real(array.dtype)):
+            return None
+        axis, is_reverse = node.params["axis"], node.params["reverse"]
+        made = written(lambda x: [by_tree(node.name, x, axis, is_reverse)], [array], node.source)
+        before = Graph(made.inputs, node.outputs, (node,), {})
+        return cls(made, price(before), price(made))
+
+
+def with_trees(graph: Graph) -> Graph:
+    """The same function, with trees where they are faster."""
+    for output in [node.outputs[0] for node in graph.nodes if node.name in RUNNING]:
+        # What was rewritten before has changed what it reads.
+        node = graph.producer[output]
+        tree = Tree.of(node)
+        if tree is not None and tree.now.seconds < WORTH * tree.was.seconds:
+            graph = in_place_of(graph, [node], tree.graph, [output])
+    return graph
+
+
+def by_tree(name: str, array: Any, axis: int, is_reverse: bool) -> Any:
+    return lax.associative_scan(RUNNING[name][0], array, reverse=is_reverse, axis=axis)
+
+
+def running(name: str, array: Any, axis: int, is_reverse: bool) -> Any:
+    """Within a tile. Of sums, which are mostly products there, the primitive takes as long."""
+    if name == "cumsum" or this_device().platform != "cpu":
+        return RUNNING[name][1](array, axis, reverse=is_reverse)
+    return by_tree(name, array, axis, is_reverse)
