@@ -13,6 +13,7 @@ from tests.benchmarks.conductor.cases.relative import RELATIVE
 from tests.benchmarks.conductor.cases.running import RUNNING
 from tests.benchmarks.conductor.cases.sums import SUMS
 from tests.benchmarks.conductor.cases.transformers import TRANSFORMERS
+from tests.benchmarks.conductor.cases.transport import TRANSPORT
 
 CASES: tuple[Case, ...] = (
     *ATTENTION,
@@ -25,4 +26,5 @@ CASES: tuple[Case, ...] = (
     *LOSSES,
     *RECURRENCES,
     *LOOPS,
+    *TRANSPORT,
 )

@@ -47,6 +47,11 @@ def attention(length: int) -> Made:
 NEAREST = (
     Case("codes of a book of 4096, 8192 vectors of 64", lambda: (codes, two(8192, 4096, 64))),
     Case("a step of k-means, 8192 points of 16, k = 1024", lambda: (means, two(8192, 1024, 16))),
+    Case(
+        "a step of k-means, 8192 points of 16, k = 1024, for memory",
+        lambda: (means, two(8192, 1024, 16)),
+        objective="memory",
+    ),
     Case("8 nearest neighbours, n = 4096, 16 features", lambda: (neighbours, two(4096, 4096, 16))),
     Case("attention to the 32 best keys, S = 4096, one head", lambda: attention(4096)),
 )
