@@ -72,6 +72,13 @@ class Device:
         """Has a CPU's last cache room for so many?"""
         return self.platform == "cpu" and nbytes <= LAST_CACHE
 
+    def part_in_cache(self, nbytes: float) -> float:
+        """How much of so many bytes a CPU's last cache may hold when they are needed again: all, or
+        less the more there are, down to nothing of twice what it has room for."""
+        if self.platform != "cpu":
+            return 0.0
+        return min(1.0, max(0.0, 2 - nbytes / LAST_CACHE))
+
     def fresh_s(self, nbytes: float) -> float:
         """Seconds until so many bytes are there to be used. Few are kept from the last run."""
         return nbytes / self.fresh_rate if nbytes >= KEPT_BYTES else 0.0

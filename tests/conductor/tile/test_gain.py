@@ -28,6 +28,8 @@ MB = 10**6
         ("cpu", 100 * MB, 0.95, False, False),
         ("cpu", 100 * MB, 0.8, True, False),
         ("cpu", 100 * MB, 0.7, True, True),
+        ("cpu", 35 * MB, 0.7, False, False),
+        ("cpu", 35 * MB, 0.55, False, True),
         ("cpu", 10 * MB, 0.85, False, False),
         ("cpu", 10 * MB, 0.65, True, False),
         ("cpu", 10 * MB, 0.55, False, True),
