@@ -130,7 +130,10 @@ def test_gradients_keep_nothing_of_all_pairs(n: int) -> None:
     [
         lambda s: jnp.cumsum(s, -1),
         pytest.param(lambda s: jnp.cumsum(s, -2) / N, marks=pytest.mark.slow),
-        lambda s: jnp.where(lower(s), lax.cumsum(s, 2, reverse=True), -1e30),
+        pytest.param(
+            lambda s: jnp.where(lower(s), lax.cumsum(s, 2, reverse=True), -1e30),
+            marks=pytest.mark.slow,
+        ),
         pytest.param(lambda s: jnp.cumsum(jnp.cumsum(s, -1), -2) / N, marks=pytest.mark.slow),
         pytest.param(lambda s: s - jnp.cumsum(jax.nn.softmax(s), -2), marks=pytest.mark.slow),
     ],
@@ -184,7 +187,9 @@ def test_all_before_without_its_own(change: Fn, way: Fn) -> None:
         lambda s: jnp.pad(jnp.cumsum(s, -1)[..., :-1], BEFORE, constant_values=1.0),
         pytest.param(lambda s: jnp.pad(jnp.cumsum(s, -1)[..., 1:], BEFORE), marks=pytest.mark.slow),
         pytest.param(lambda s: jnp.pad(jnp.cumsum(s, -1)[..., 1:], AFTER), marks=pytest.mark.slow),
-        lambda s: jnp.pad(jnp.cumsum(s, -2)[..., :-1], BEFORE),
+        pytest.param(
+            lambda s: jnp.pad(jnp.cumsum(s, -2)[..., :-1], BEFORE), marks=pytest.mark.slow
+        ),
         pytest.param(
             lambda s: jnp.flip(jnp.cumsum(jnp.flip(s, -2), -1), -1), marks=pytest.mark.slow
         ),
@@ -229,8 +234,9 @@ def test_each_row_picks_from_a_table_of_its_own() -> None:
 def test_tiles_begin_where_blocks_do(tile: int | None, shape: tuple[int, int] | None) -> None:
     """Whatever size is asked for."""
     settings = dataclasses.replace(SMALL, tile=tile, shape=shape)
-    for function in (of(lambda s: jnp.cumsum(s, -2)), of(lambda s: jnp.cumsum(s, -1))):
-        check(function, arrays(300), settings)
+    check(
+        of(lambda s: jnp.cumsum(jnp.cumsum(s, -1), -2) / N), arrays(300), settings, tolerance=2e-5
+    )
 
 
 @pytest.mark.parametrize("name", SOME)

@@ -92,7 +92,9 @@ def test_what_is_needed_whole_stays() -> None:
     assert joined(taken_apart(cut_elsewhere)) == 1
 
 
-@pytest.mark.parametrize("transform", ["forward", "gradient_inside"])
+@pytest.mark.parametrize(
+    "transform", ["forward", pytest.param("gradient_inside", marks=pytest.mark.slow)]
+)
 def test_attention_with_a_sink_is_tiled(transform: str) -> None:
     def arguments() -> tuple[Any, ...]:
         return tuple(normal(112, 8, seed=k) for k in range(3))

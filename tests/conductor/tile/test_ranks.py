@@ -162,6 +162,7 @@ def test_gradients_of_attention_to_the_best_keys() -> None:
     assert keeps_nothing(graph)
 
 
+@pytest.mark.slow
 def test_gradients_of_the_largest() -> None:
     """They go back to where those are."""
 

@@ -193,6 +193,7 @@ def test_what_is_no_number_spreads_as_it_did() -> None:
             np.testing.assert_array_equal(np.isnan(a), np.isnan(b), f"{bad} {place} {at}")
 
 
+@pytest.mark.slow
 def test_rows_that_see_nothing() -> None:
     def function(q: Array, k: Array, v: Array, r: Array, u: Array, w: Array) -> Array:
         distance = jnp.einsum("bhid,hjd->bhij", q + w[:, None], r)

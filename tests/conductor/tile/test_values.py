@@ -76,8 +76,8 @@ def both_ways(q: Array, k: Array, v: Array) -> Array:
     return p @ (p.mT @ v)
 
 
-SLOW = [pytest.param(each, marks=pytest.mark.slow) for each in (one_plus, regression)]
-FUNCTIONS = [causal, contrastive, cross_entropy, both_ways, *SLOW]
+SLOW = [pytest.param(each, marks=pytest.mark.slow) for each in (one_plus, regression, both_ways)]
+FUNCTIONS = [causal, contrastive, cross_entropy, *SLOW]
 
 
 def with_gradients(function: Callable[..., Array]) -> Callable[..., Any]:
