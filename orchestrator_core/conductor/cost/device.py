@@ -68,10 +68,6 @@ class Device:
         """Bytes a second of a kernel that touches so many in all."""
         return self.cache_bandwidth if touched <= self.cache_bytes else self.bandwidth
 
-    def may_stay_in_cache(self, nbytes: float) -> bool:
-        """Has a CPU's last cache room for so many?"""
-        return self.platform == "cpu" and nbytes <= LAST_CACHE
-
     def part_in_cache(self, nbytes: float) -> float:
         """How much of so many bytes a CPU's last cache may hold when they are needed again: all, or
         less the more there are, down to nothing of twice what it has room for."""

@@ -55,7 +55,7 @@ def _tried(graph: Graph, pair: Pair, device: Device, goal: Goal) -> tuple[Graph,
 def _seconds_now(pair: Pair, device: Device) -> float:
     """To keep the values and read them again."""
     whole = pair.forward.length * pair.kept_bytes
-    if device.may_stay_in_cache(OTHERS * whole):
+    if device.part_in_cache(OTHERS * whole) == 1:
         return 2 * whole / device.cache_bandwidth
     return 2 * traffic(whole, whole, device)
 

@@ -63,13 +63,17 @@ class Tree:
         return cls(made, price(before), price(made))
 
 
-def with_trees(graph: Graph) -> Graph:
-    """The same function, with trees where they are faster."""
+def is_faster(node: Node, tree: Tree) -> bool:
+    return tree.now.seconds < WORTH * tree.was.seconds
+
+
+def with_trees(graph: Graph, is_wanted: Callable[[Node, Tree], bool] = is_faster) -> Graph:
+    """The same function, with trees where they are wanted."""
     for output in [node.outputs[0] for node in graph.nodes if node.name in RUNNING]:
         # What was rewritten before has changed what it reads.
         node = graph.producer[output]
         tree = Tree.of(node)
-        if tree is not None and tree.now.seconds < WORTH * tree.was.seconds:
+        if tree is not None and is_wanted(node, tree):
             graph = in_place_of(graph, [node], tree.graph, [output])
     return graph
 
