@@ -17,8 +17,9 @@ from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import ROUNDING, State, initial
 from orchestrator_core.plan.engine.expand import expand
 
-TOLERANCE = 1e-6
-"""Relative: by so much the bound may be less than what the certificate says."""
+TOLERANCE = 1e-8
+"""Relative: by so much less may be proven than the certificate says. Sums of floats differ by a few
+1e-9, as does what holds just below `upper`; less than that is no proof."""
 
 
 def verify(instance: Instance, certificate: Certificate) -> float:

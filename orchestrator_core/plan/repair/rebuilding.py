@@ -51,8 +51,10 @@ def _place(basis: Basis, remains: Remains) -> tuple[Plain | Tight, list[Option]]
 def _some(
     basis: Basis, remains: Remains, placer: Plain | Tight
 ) -> tuple[Remains, Tight, list[Option]]:
-    """What fits, where no order was found in which all fits into memory."""
+    """What fits, where no order was found in which all fits into memory: as it was planned, if it
+    fits so."""
     assert isinstance(placer, Tight)
     option, unplaced = placer.partial()
     remains = without(basis, remains, unplaced)
-    return remains, Tight(basis, remains), [option]
+    fewer = Tight(basis, remains)
+    return remains, fewer, [*fewer.options(), option]

@@ -283,6 +283,23 @@ def test_what_no_worker_has_memory_for_is_left_out() -> None:
     assert "e" not in result.blocked
 
 
+def test_what_is_not_blocked_stays_where_it_was_planned() -> None:
+    # a's and b's outputs (2 bytes each) stay on w1 until x has run, which does not fit beside them.
+    tasks = [Task("a", output_bytes=2), Task("b", output_bytes=2), Task("x", memory=2)]
+    tasks += [Task(name) for name in "cyef"]
+    edges = [Edge("a", "c"), Edge("b", "y"), Edge("x", "c"), Edge("x", "y")]
+    cluster = Cluster([Worker("w0"), Worker("w1", memory=5), Worker("w2", memory=1)])
+    instance = Instance(TaskGraph.from_tasks(tasks, edges), cluster, np.ones((7, 3)))
+    runs = (("a", 1, 0), ("b", 1, 1), ("x", 0, 2), ("e", 2, 2), ("f", 1, 2), ("c", 1, 5))
+    plan = Schedule(
+        [*(Assignment(t, f"w{w}", i, i + 1) for t, w, i in runs), Assignment("y", "w1", 6, 7)],
+        [Transfer("x", "w0", "w1", 3, 3, 3, 0)],
+    )
+    result = repaired(instance, plan, 2.0, [WorkerLost("w0")])
+    assert result.blocked == ("x", "c", "y")
+    assert result.moved == ()
+
+
 def test_another_order_is_found_where_the_planned_one_does_not_fit_any_more() -> None:
     # On w1 b's output (2 bytes) cannot wait while c (6 of 7 bytes) runs: c has to go first.
     tasks = [Task("b", memory=4, output_bytes=2), Task("c", memory=6), Task("d", memory=5)]
