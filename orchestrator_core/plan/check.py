@@ -6,7 +6,8 @@ The rules, by the name that `InvalidSchedule.rule` carries:
     names       the tasks and workers are those of the instance
     once        each instance of each task runs exactly once
     mode        the task has that mode
-    eligible    the mode may run on that worker
+    eligible    the mode may run on that worker, which has what it needs when it is idle, however
+                short it is
     time        times are finite and not negative
     duration    end = start + duration
     segments    a task pauses only at its checkpoints, and its pieces make up its duration

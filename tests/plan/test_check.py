@@ -10,12 +10,15 @@ from dataclasses import replace
 import pytest
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidSchedule
+from orchestrator_core.errors import InfeasibleInstance, InvalidSchedule
 from orchestrator_core.graph.cluster import Cluster, Link, Worker
 from orchestrator_core.graph.task import Edge, Mode, Task
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
+from orchestrator_core.plan.time_indexed import optimal_makespan
 
 
 def refused(instance: Instance, schedule: Schedule, rule: str, text: str = "") -> InvalidSchedule:
@@ -512,6 +515,28 @@ class TestMemory:
         graph = TaskGraph.from_tasks([Task("a", seconds=1.0, output_bytes=100.0)])
         instance = Instance.price(graph, Cluster([Worker("w1", memory=1.0)]))
         check_schedule(instance, Schedule([Assignment("a", "w1", 0, 1)]))
+
+    def test_what_takes_no_time_takes_no_room_beside_others(self) -> None:
+        # From 2 s to 5 s w1 is full; c comes between u and b, after both have been there.
+        tasks = [Task("a", seconds=2.0, output_bytes=4.0), Task("u", seconds=1.0, memory=4.0)]
+        tasks += [Task("c", memory=8.0, seconds=0.0), Task("b", seconds=2.0, memory=4.0)]
+        graph = TaskGraph.from_tasks(tasks, [Edge("a", "b"), Edge("u", "c"), Edge("c", "b")])
+        instance = Instance.price(graph, Cluster([Worker("w1", memory=8.0)]))
+        times = (("a", 0, 2), ("u", 2, 3), ("c", 3, 3), ("b", 3, 5))
+        check_schedule(instance, Schedule([Assignment(t, "w1", s, e) for t, s, e in times]))
+        assert plan(instance, Budget(seconds=0.0), ["heft"]).makespan == 5.0
+        assert optimal_makespan(instance, 1.0).makespan == 5.0
+
+    def test_what_takes_no_time_has_to_fit_on_an_idle_worker(self) -> None:
+        with pytest.raises(InfeasibleInstance, match="needs 9 bytes of memory"):
+            priced([Task("c", memory=9.0, seconds=0.0)], [], Worker("w1", memory=8.0))
+        instance = priced(
+            [Task("c", memory=9.0, seconds=0.0)],
+            [],
+            Worker("w1", memory=8.0),
+            Worker("w2", memory=9.0),
+        )
+        refused(instance, Schedule([Assignment("c", "w1", 0.0, 0.0)]), "eligible")
 
     def test_a_paused_task_leaves_its_memory(self) -> None:
         tasks = [

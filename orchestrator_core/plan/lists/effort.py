@@ -12,6 +12,9 @@ from orchestrator_core.plan.engine.decoder import only_threads
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.ranks import downward_rank
 
+SECONDS_OF_ANY = 2e-4
+"""Time of a heuristic, however little there is to do."""
+
 SECONDS_PER_CHOICE = 5e-8
 """Time of one look at a task and a worker."""
 
@@ -48,7 +51,7 @@ class Effort:
     def seconds(self, work: float, scans: float, decodes: int) -> float:
         """Of a heuristic; see `ListPlanner` for what it takes."""
         looks = self.choices * SECONDS_PER_CHOICE * work + self.scans * SECONDS_PER_SCAN * scans
-        return looks + decodes * self.decode
+        return SECONDS_OF_ANY + looks + decodes * self.decode
 
 
 def _widest_level(problem: Problem) -> int:

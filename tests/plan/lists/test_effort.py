@@ -10,6 +10,7 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.lists.effort import Effort
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.portfolio import plan
+from tests.benchmarks.plan.instances import random
 
 BY_NAME = {planner.name: planner for planner in LIST_PLANNERS}
 LOOK_AT_ALL = ("sufferage", "max-min", "min-min", "etf", "dls", "bil")
@@ -38,6 +39,23 @@ def test_rules_that_look_at_all_ready_tasks_take_long_where_these_are_many(name:
     assert BY_NAME[name].seconds(wide) > 0.5
     assert BY_NAME[name].seconds(narrow) < 0.1
     assert BY_NAME["heft"].seconds(wide) == BY_NAME["heft"].seconds(narrow)
+
+
+MEASURED = {
+    "heft": (0.9, 0.7), "sufferage": (2.7, 1.3), "peft": (2.2, 1.2), "hbmct": (1.0, 0.8),
+    "max-min": (2.5, 1.3), "dps": (3.8, 1.2), "cpop": (1.8, 1.7), "dls": (4.3, 0.7),
+    "etf": (4.8, 0.7), "flb": (3.1, 0.7), "fcp": (1.0, 0.6), "bil": (9.3, 1.3),
+    "wba": (1.3, 0.7), "balance": (10.2, 8.2),
+}  # fmt: skip
+"""Processor time in milliseconds, 1000 tasks x 8 workers: layered, forks."""
+
+
+@pytest.mark.parametrize("shape", range(2))
+def test_guesses_are_near_what_was_measured(shape: int) -> None:
+    effort = Effort.of(random(("layered", "fork-join")[shape], 1000, 8, 1.0, 1), 0.01)
+    for name, measured in MEASURED.items():
+        guessed = 1e3 * BY_NAME[name].seconds(effort)
+        assert 0.5 * measured[shape] < guessed < 4.5 * measured[shape], name
 
 
 def test_where_more_than_threads_is_scarce_the_first_schedule_tells() -> None:
