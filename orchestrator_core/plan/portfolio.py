@@ -143,9 +143,11 @@ class _Planning:
             board.consider(HINT, Proposal(hint), 0.0)
 
     def ask(self, planners: Sequence[Planner]) -> PlanResult:
-        for planner in planners:
-            if planner.lane is Lane.LIST:
-                self._list(planner)
+        lists = [planner for planner in planners if planner.lane is Lane.LIST]
+        for planner in lists:
+            self._list(planner)
+        if lists:
+            self._bound()
         for planner in planners:
             if planner.lane is Lane.APART and not self.board.good_enough:
                 self._apart(planner)
@@ -187,11 +189,19 @@ class _Planning:
             self._not_tried(planner)
             return
         search(board, [planner], self.until, None)
-        if not board.bound.method:
-            left = None if self.by_steps else self._left()
-            if "bounds" in self.cold:
-                left = 0.0
-            board.prove(first_bound(board.instance, board.objective, left))
+        if self.by_steps or self._left() > 0:
+            self._bound()
+
+    def _bound(self) -> None:
+        """The first bound: after the first list planner, so that what is optimal is known to be, but
+        after all of them where there is no time but theirs."""
+        board = self.board
+        if board.bound.method:
+            return
+        left = None if self.by_steps else self._left()
+        if "bounds" in self.cold:
+            left = 0.0
+        board.prove(first_bound(board.instance, board.objective, left))
 
     def _affords(self, planner: Planner) -> bool:
         if self.board.incumbent is None or self.by_steps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -289,3 +290,29 @@ def test_the_bound_comes_with_a_certificate_that_can_be_checked() -> None:
     assert rounded_up(proven, unit_of(topcuoglu())) == result.lower_bound
     again = PlanResult.from_json(result.to_json())
     assert again == result
+
+
+@pytest.mark.parametrize(
+    ("seconds", "turns"), [(0.0, ["heft", "cpop", "bound"]), (60.0, ["heft", "bound", "cpop"])]
+)
+def test_without_time_the_bound_waits_for_the_lists(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, turns: list[str]
+) -> None:
+    """It took a third of the milliseconds that list planners have in any case."""
+    asked: list[str] = []
+    search, first_bound = portfolio.search, portfolio.first_bound
+
+    def searched(board: Any, planners: list[Planner], *rest: Any) -> None:
+        asked.extend(planner.name for planner in planners)
+        search(board, planners, *rest)
+
+    def bounded(*given: Any) -> Any:
+        asked.append("bound")
+        return first_bound(*given)
+
+    monkeypatch.setattr(portfolio, "search", searched)
+    monkeypatch.setattr(portfolio, "first_bound", bounded)
+    monkeypatch.setattr(portfolio, "FREE", math.inf)
+    result = plan(topcuoglu(), Budget(seconds=seconds), ["heft", "cpop"])
+    assert asked == turns
+    assert result.lower_bound > 0
