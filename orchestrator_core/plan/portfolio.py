@@ -193,8 +193,8 @@ class _Planning:
             self._bound()
 
     def _bound(self) -> None:
-        """The first bound: after the first list planner, so that what is optimal is known to be, but
-        after all of them where there is no time but theirs."""
+        """The first bound: after the first list planner, so that what is optimal is known to be so,
+        but after all of them where there is no time but theirs."""
         board = self.board
         if board.bound.method:
             return
