@@ -34,9 +34,10 @@ RUNNING: Mapping[str, tuple[Function, Function]] = {
 }
 """By primitive: of two, and running along an axis."""
 
-WORTH = 0.15
-"""Of its time a tree must be said to take less: along the last axis trees take up to twice as long
-as that, and both cores share them less well. There maxima said to take 0.21 took 0.9 to 1.1."""
+WORTH = 0.1
+"""Of its time a tree must be said to take less: along the last axis trees take up to three times as
+long as that, and both cores share them less well. There maxima said to take 0.12 took 0.9 to 1.1.
+"""
 
 
 @dataclass(frozen=True)
