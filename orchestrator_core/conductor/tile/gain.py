@@ -20,11 +20,12 @@ programs of 1024 x 1024 pairs that were to take 0.3 to 1.05 of the time in tiles
 to take 0.7 or less none took more than 0.95 of it, of those that were to take more every second
 took longer than plain code, at the worst 1.75 times."""
 
-WORTH_OF_COORDINATES = 0.4
-"""The same of points whose coordinates are summed within, most of whose work is to move these.
-Measured on one core: gradients of nearest points, soft minima and L1 distances of 128 to 256 points
-in 32 or 64 coordinates, whose tiles were to take 0.47 to 0.59 of the time, took 1.2 to 1.5 of it,
-and 0.84 and 0.91 in two cases of eight."""
+WORTH_OF_COORDINATES, WORTH_OF_COORDINATES_IN_CACHE = 0.6, 0.4
+"""The same of points whose coordinates are summed within, most of whose work is to move these: the
+time of both hangs on who else uses the memory. Measured, gradients of distances, kernels and forces
+of 1024 and 2048 points in 2 to 32 coordinates: of those whose tiles were to take 0.7 to 0.9 of the
+time half took 1.1 to 2 of it; of 128 to 256 points that were to take 0.47 to 0.59, six of eight 1.2
+to 1.5."""
 
 WORTH_OF_SKEWS = 0.75
 """The same of what is skewed, whose windows are moved more often than prices know. Measured on two
@@ -61,6 +62,7 @@ def refusal_of(
 
 
 def _worth(was: Price, has_coordinates: bool) -> float:
-    if this_device().part_in_cache(was.temp_bytes) == 0.0:
-        return WORTH
-    return WORTH_OF_COORDINATES if has_coordinates else WORTH_IN_CACHE
+    beyond, inside = WORTH, WORTH_IN_CACHE
+    if has_coordinates:
+        beyond, inside = WORTH_OF_COORDINATES, WORTH_OF_COORDINATES_IN_CACHE
+    return inside if this_device().part_in_cache(was.temp_bytes) else beyond

@@ -44,10 +44,8 @@ def test_the_part_of_the_time_that_tiles_may_take(
         assert (refusal_of(was, now, Goal(), has_skews=has_skews) == "") is is_taken
 
 
-@pytest.mark.parametrize(("was_bytes", "part"), [(10 * MB, 0.35), (100 * MB, 0.85)])
-def test_more_is_asked_of_points_whose_coordinates_stay_in_the_cache(
-    was_bytes: int, part: float
-) -> None:
+@pytest.mark.parametrize(("was_bytes", "part"), [(10 * MB, 0.35), (100 * MB, 0.55)])
+def test_more_is_asked_of_points_whose_coordinates_are_summed(was_bytes: int, part: float) -> None:
     was, more = Price(1e-2, was_bytes), 0.15e-2
     with on_device(known_device("cpu", "cpu")):
         assert not refusal_of(was, Price(part * 1e-2, MB), Goal(), True)
