@@ -108,7 +108,8 @@ def test_a_program_that_names_several_devices_is_on_them() -> None:
 def test_within_a_shard_map(is_checked: bool) -> None:
     """Where JAX checks over which axes arrays vary, it sees the function as it was."""
     mesh = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
-    rows, all_of_it = jax.sharding.PartitionSpec("d"), jax.sharding.PartitionSpec()
+    spec: Any = jax.sharding.PartitionSpec
+    rows, all_of_it = spec("d"), spec()
     x = jnp.linspace(-1.0, 1.0, 280).reshape(70, 4)
 
     def attention(q: Any, k: Any) -> Any:
@@ -117,8 +118,10 @@ def test_within_a_shard_map(is_checked: bool) -> None:
     conducted = Conducted(attention, Goal(always=True))
 
     def loss(q: Any, k: Any, of: Any) -> Any:
-        specs = {"in_specs": (rows, all_of_it), "out_specs": rows, "check_vma": is_checked}
-        return jnp.sin(jax.shard_map(of, mesh=mesh, **specs)(q, k)).sum()
+        part = jax.shard_map(
+            of, mesh=mesh, in_specs=(rows, all_of_it), out_specs=rows, check_vma=is_checked
+        )
+        return jnp.sin(part(q, k)).sum()
 
     of = jax.value_and_grad(loss, (0, 1))
     for ours, plain in zip(
