@@ -231,6 +231,16 @@ def test_what_is_picked_out_of_bounds_is_what_xla_picks(qkv: Any, mode: str) -> 
     check(jax.value_and_grad(loss, (0, 1), has_aux=True), qkv[:2])
 
 
+def test_weights_of_eight_bits_are_rounded_as_they_are_written(qkv: Any) -> None:
+    """Two bits of a weight are left: of what it is before it is divided they would be others."""
+
+    def attention(q: Array, k: Array, v: Array) -> Array:
+        weights = jax.nn.softmax(scores(q, k)).astype(jnp.float8_e5m2)
+        return weights.astype(jnp.float32) @ v
+
+    check(attention, qkv)
+
+
 def test_a_train_step_of_a_bias_that_is_learned_keeps_no_pairs(qkv: Any) -> None:
     table = jnp.asarray(np.random.default_rng(1).normal(size=(2 * S - 1, H)), jnp.float32)
 
