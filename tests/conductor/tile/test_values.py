@@ -223,7 +223,7 @@ def test_what_is_picked_out_of_bounds_is_what_xla_picks(qkv: Any, mode: str) -> 
     """`s[rows, labels]` promises that none is, and XLA moves it to the bound; gradients drop it."""
     labels = jnp.arange(S).at[:3].set(jnp.asarray([-1, -S - 2, 10**6]))
 
-    def loss(q: Array, k: Array) -> Array:
+    def loss(q: Array, k: Array) -> tuple[Array, Array]:
         log_p = jax.nn.log_softmax(scores(q, k)[0, 0])
         picked = log_p.at[jnp.arange(S), labels].get(mode=mode)
         return jnp.where(jnp.isnan(picked), 3.0, picked).sum(), picked
