@@ -265,6 +265,12 @@ def is_extended(dtype: Any) -> bool:
     return bool(is_below(dtype, jax.dtypes.extended))
 
 
+def varies(aval: Aval) -> bool:
+    """Is it one of several parts, which a `shard_map` says to differ from device to device?"""
+    manual: Any = getattr(aval, "manual_axis_type", None)
+    return bool(getattr(manual, "varying", None) or getattr(aval, "vma", None))
+
+
 def is_smooth(aval: Aval) -> bool:
     """Can values of this type have a derivative?"""
     is_below: Any = jax.numpy.issubdtype

@@ -23,9 +23,9 @@ from orchestrator_core.conductor.program import Program
 
 def call(program: Program, arrays: Sequence[Any]) -> list[Any]:
     """What the program makes of arrays, or of whatever JAX traces outside. One with side effects,
-    as a pullback may have that its user has written, or that names several devices, which JAX must
-    see, runs as it was."""
-    if program.jaxpr.effects or program.is_placed:
+    as a pullback may have that its user has written, or that JAX must see (`why_placed`), runs as
+    it was."""
+    if program.jaxpr.effects or program.why_placed:
         return program.original(*arrays)
     return list(_call.bind(*arrays, program=program))
 

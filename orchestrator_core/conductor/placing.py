@@ -2,6 +2,8 @@
 
 JAX compiles a function for the devices that the operations in it name, where it can see them. In a
 conducted program, which is one operation, it cannot; and what is known of costs is of one device.
+Within a `shard_map` types say over which axes of a mesh arrays vary, and what rewrites make anew
+does not.
 """
 
 from __future__ import annotations
@@ -13,12 +15,25 @@ from jax.sharding import AbstractMesh, Mesh, Sharding
 
 from orchestrator_core.conductor import _jax
 
+PLACED = "it says on which of several devices arrays are, and what is predicted is for one device"
+VARYING = (
+    "it is within a shard_map that checks over which axes arrays vary; "
+    "with check_vma=False it is conducted"
+)
 
-def is_placed(jaxpr: Any) -> bool:
+
+def why_placed(jaxpr: Any) -> str:
+    """Why a program has to be seen by JAX as it was; empty if it need not."""
+    if any(_jax.varies(aval) for aval in (*jaxpr.in_avals, *jaxpr.out_avals)):
+        return VARYING
+    return PLACED if _is_placed(jaxpr) else ""
+
+
+def _is_placed(jaxpr: Any) -> bool:
     """Does anything in it name more than one device?"""
     body, _ = _jax.inner(jaxpr)
     return any(
-        _is_of_several(each) or (hasattr(each, "eqns") and is_placed(each))
+        _is_of_several(each) or (hasattr(each, "eqns") and _is_placed(each))
         for equation in body.eqns
         for each in _params(equation)
     )

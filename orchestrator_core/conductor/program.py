@@ -15,7 +15,7 @@ from orchestrator_core.conductor.guard.guard import guarded
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
-from orchestrator_core.conductor.placing import is_placed
+from orchestrator_core.conductor.placing import why_placed
 from orchestrator_core.conductor.planning.planned import Planned
 from orchestrator_core.conductor.planning.planner import Planner
 from orchestrator_core.conductor.site import Site
@@ -49,9 +49,9 @@ class Program:
         return list(self.jaxpr.out_avals)
 
     @functools.cached_property
-    def is_placed(self) -> bool:
-        """Does it say on which of several devices its arrays are?"""
-        return is_placed(self.jaxpr)
+    def why_placed(self) -> str:
+        """Why JAX has to see it as it was, on whichever devices that is; empty if it need not."""
+        return why_placed(self.jaxpr)
 
     @property
     def smooth(self) -> list[bool]:

@@ -18,8 +18,6 @@ from orchestrator_core.conductor.planning.planner import Planner
 from orchestrator_core.conductor.program import Program
 from orchestrator_core.conductor.returned import Returned
 
-PLACED = "it says on which of several devices arrays are, and what is predicted is for one device"
-
 tracing_for: contextvars.ContextVar[Goal | None] = contextvars.ContextVar(
     "conductor_traces_for", default=None
 )
@@ -131,8 +129,7 @@ def trace(function: Callable[..., Any], given: Given, goal: Goal, planner: Plann
     jaxpr, captured = _jax.with_tracers_as_inputs(jaxpr)
     jaxpr, donated = opened(jaxpr)
     program = Program(jaxpr, goal, planner)
-    reason = PLACED if program.is_placed else ""
-    return Traced(program, reason, found[-1], tuple(captured), donated)
+    return Traced(program, program.why_placed, found[-1], tuple(captured), donated)
 
 
 def _run(program: Program, *arrays: Any) -> list[Any]:

@@ -8,6 +8,13 @@ import subprocess
 import sys
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from orchestrator_core.conductor import Conducted, Goal
+
 PROGRAM = """
 import json
 import jax, jax.numpy as jnp, numpy as np
@@ -95,3 +102,34 @@ def test_a_program_that_names_several_devices_is_on_them() -> None:
     said = on_two_devices(PLACED)
     assert len(said) == 4
     assert said == {name: [True, True, 2, True] for name in said}
+
+
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_within_a_shard_map(is_checked: bool) -> None:
+    """Where JAX checks over which axes arrays vary, it sees the function as it was."""
+    mesh = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
+    spec: Any = jax.sharding.PartitionSpec
+    rows, all_of_it = spec("d"), spec()
+    x = jnp.linspace(-1.0, 1.0, 280).reshape(70, 4)
+
+    def attention(q: Any, k: Any) -> Any:
+        return jnp.tanh(q @ k.T) @ k
+
+    conducted = Conducted(attention, Goal(always=True))
+
+    def loss(q: Any, k: Any, of: Any) -> Any:
+        part = jax.shard_map(
+            of, mesh=mesh, in_specs=(rows, all_of_it), out_specs=rows, check_vma=is_checked
+        )
+        return jnp.sin(part(q, k)).sum()
+
+    of = jax.value_and_grad(loss, (0, 1))
+    for ours, plain in zip(
+        jax.tree.leaves(of(x, x[::-1], conducted)),
+        jax.tree.leaves(of(x, x[::-1], attention)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, plain, rtol=1e-4, atol=1e-4)
+    assert ("shard_map" in conducted.explain().reason) is is_checked
+    np.testing.assert_allclose(conducted(x, x), attention(x, x), rtol=1e-4)
+    assert conducted.explain(x, x).reason == ""

@@ -70,10 +70,19 @@ class Device:
 
     def part_in_cache(self, nbytes: float) -> float:
         """How much of so many bytes a CPU's last cache may hold when they are needed again: all, or
-        less the more there are, down to nothing of twice what it has room for."""
+        less the more there are, down to nothing of half as many more than it has room for."""
         if self.platform != "cpu":
             return 0.0
-        return min(1.0, max(0.0, 2 - nbytes / LAST_CACHE))
+        return min(1.0, max(0.0, 3 - 2 * nbytes / LAST_CACHE))
+
+    def holding(self, nbytes: float) -> Device:
+        """As kernels meet it between which so many bytes are kept: what stays in a CPU's last cache
+        need not come from main memory."""
+        part = self.part_in_cache(nbytes)
+        if part == 0.0:
+            return self
+        each = part / self.cache_bandwidth + (1 - part) / self.bandwidth
+        return replace(self, bandwidth=1 / each)
 
     def fresh_s(self, nbytes: float) -> float:
         """Seconds until so many bytes are there to be used. Few are kept from the last run."""

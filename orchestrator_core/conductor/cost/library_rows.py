@@ -30,6 +30,9 @@ SHORT = 16
 """Elements of a row, of less than which a sum along another axis takes as long as a call for each:
 2 to 4 ns, be they 2 or 8."""
 
+SPREAD = 220.0
+"""The same of storing one number as a whole row: 5 to 6 ns, be it of 2 or of 64 elements."""
+
 Makers = Mapping[Atom, Node]
 
 
@@ -42,8 +45,23 @@ def beside_s(group: Group, device: Device) -> float:
     products |= {makers[node.inputs[0]] for node in products}
     rows = _together({n: _rows(n, makers) for n in group.nodes if n not in products})
     stored = sum(each.nbytes for each in _stored(rows, makers))
-    seconds = ROW * sum(rows.values()) / device.loop_rate + device.fresh_s(stored)
+    made = ROW * sum(rows.values()) + SPREAD * _spread_rows(group)
+    seconds = made / device.loop_rate + device.fresh_s(stored)
     return seconds + sum(_meeting_s(node, device) for node in group.nodes)
+
+
+def spreads_over_rows(node: Node) -> bool:
+    """Does a broadcast make a row of each number?"""
+    axes = long_axes(node.output)
+    return bool(axes) and axes[-1] not in _own(node.output, {node.output: node})
+
+
+def _spread_rows(group: Group) -> float:
+    """How many numbers that it has made a library stores as a row each."""
+    root = group.root
+    if root.name != "broadcast_in_dim" or len(group.nodes) == 1 or not spreads_over_rows(root):
+        return 0.0
+    return root.output.size / root.output.shape[long_axes(root.output)[-1]]
 
 
 def _meeting_s(node: Node, device: Device) -> float:

@@ -30,7 +30,9 @@ def price(graph: Graph, device: Device | None = None) -> Price:
     to have that memory."""
     device = device or this_device()
     temp_bytes = peak(graph, device.platform)
-    return Price(seconds(graph, device) + device.fresh_s(temp_bytes), temp_bytes)
+    others = {*graph.inputs, *graph.constants, *graph.outputs}
+    busy = seconds(graph, device.holding(temp_bytes + sum(each.nbytes for each in others)))
+    return Price(busy + device.fresh_s(temp_bytes), temp_bytes)
 
 
 def seconds(graph: Graph, device: Device) -> float:
@@ -57,7 +59,7 @@ def seconds_of_group(group: Group, device: Device) -> float:
     if node.name == "dot_general":
         busy += _turning(node, device)
     elif not group.is_library:
-        busy += short_rows_s(node, device)
+        busy += short_rows_s(group, device)
     moving = work.nbytes / device.byte_rate(work.nbytes)
     return max(busy, moving) + beside_s(group, device) + work.kernels * device.start_s(made)
 

@@ -141,6 +141,16 @@ def _view(domain: LogLinear, node: Node, given: Sequence[Fact]) -> Fact:
     return moved_by(node, given[0]) if isinstance(given[0], Logarithm) else None
 
 
+def _joined(domain: LogLinear, node: Node, given: Sequence[Fact]) -> Fact:
+    """Parts side by side, none of them scaled."""
+    free = Logarithm(False, frozenset(), None)
+    parts = [free if fact is None else fact for fact in given]
+    plain = all(
+        isinstance(each, Logarithm) and not each.is_exp and not each.shift for each in parts
+    )
+    return replace(free, place=DENSE) if plain else None
+
+
 def _total(domain: LogLinear, node: Node, given: Sequence[Fact]) -> Fact:
     fact = given[0]
     return moved_by(node, fact) if isinstance(fact, Logarithm) and fact.is_exp else None
@@ -185,7 +195,8 @@ def _alike(cases: Sequence[Logarithm]) -> Fact:
 
 
 _RULES: Mapping[str, How] = {
-    **dict.fromkeys((*_VIEWS, "transpose", "convert_element_type"), _view),
+    **dict.fromkeys((*_VIEWS, "transpose", "convert_element_type", "rev", "slice"), _view),
+    **dict.fromkeys(("concatenate", "stack"), _joined),
     **dict.fromkeys(("add", "add_any"), _sum),
     **dict.fromkeys(("mul", "dot_general"), _product),
     "sub": _difference,

@@ -21,6 +21,7 @@ from orchestrator_core.conductor.recurrence.forms import (
     is_read_by_products,
 )
 from orchestrator_core.conductor.recurrence.name import NAME
+from orchestrator_core.conductor.recurrence.open_ended import open_ended
 from orchestrator_core.conductor.recurrence.rolling import roll_up
 from orchestrator_core.conductor.recurrence.stacked import stack_filled
 from orchestrator_core.conductor.recurrence.unparallel import unparallel
@@ -49,7 +50,7 @@ def _in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
         if node is not None and is_loop(node):
             graph, site = _tried(graph, node, goal)
             sites.append(site)
-    return graph, sites
+    return graph, sites + open_ended(graph)
 
 
 def _by_products(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:

@@ -183,7 +183,7 @@ def _beside(node: Node, extra: Mapping[Value, Any]) -> Any:
 
 def _filled(node: Node, picked: Any, extra: Mapping[Value, Any]) -> Any:
     """Where an index is out of bounds, what the gather says should be there."""
-    if "FILL" not in str(node.params["mode"]) or clips(node):
+    if clips(node):
         return picked
     indices = _beside(node, extra)
     outside = jnp.zeros(picked.shape, bool)

@@ -14,18 +14,18 @@ WORTH = 0.9
 """The part of the seconds that a faster form must stay below: prices of what XLA makes of a loop
 and of a whole are not exact, and nothing may be slower."""
 
-WORTH_IN_CACHE = 0.6
-"""The same where a CPU's last cache may hold all temporary values: how cheap these are then, prices
-do not know. Measured, EPYC, 2026: attention of 2 x 4 x 512 x 512, whose tiles were to take 0.68 to
-0.82 of the time, took 0.8 to 1.8 of it. It holds a part of somewhat more: gradients of attention in
-a graph of 1024 nodes, 34 MB, were to take 0.71 of the time and took 1.23."""
+WORTH_IN_CACHE = 0.7
+"""The same where a CPU's last cache may hold some of the temporary values. Measured, EPYC, 2026, 62
+programs of 1024 x 1024 pairs that were to take 0.3 to 1.05 of the time in tiles: of those that were
+to take 0.7 or less none took more than 0.95 of it, of those that were to take more every second
+took longer than plain code, at the worst 1.75 times."""
 
-
-WORTH_OF_COORDINATES = 0.4
-"""The same of points whose coordinates are summed within, most of whose work is to move these.
-Measured on one core: gradients of nearest points, soft minima and L1 distances of 128 to 256 points
-in 32 or 64 coordinates, whose tiles were to take 0.47 to 0.59 of the time, took 1.2 to 1.5 of it,
-and 0.84 and 0.91 in two cases of eight."""
+WORTH_OF_COORDINATES, WORTH_OF_COORDINATES_IN_CACHE = 0.6, 0.4
+"""The same of points whose coordinates are summed within, most of whose work is to move these: the
+time of both hangs on who else uses the memory. Measured, gradients of distances, kernels and forces
+of 1024 and 2048 points in 2 to 32 coordinates: of those whose tiles were to take 0.7 to 0.9 of the
+time half took 1.1 to 2 of it; of 128 to 256 points that were to take 0.47 to 0.59, six of eight 1.2
+to 1.5."""
 
 WORTH_OF_SKEWS = 0.75
 """The same of what is skewed, whose windows are moved more often than prices know. Measured on two
@@ -62,6 +62,7 @@ def refusal_of(
 
 
 def _worth(was: Price, has_coordinates: bool) -> float:
-    part = this_device().part_in_cache(was.temp_bytes)
-    inside = WORTH_OF_COORDINATES if has_coordinates else WORTH_IN_CACHE
-    return part * inside + (1 - part) * WORTH
+    beyond, inside = WORTH, WORTH_IN_CACHE
+    if has_coordinates:
+        beyond, inside = WORTH_OF_COORDINATES, WORTH_OF_COORDINATES_IN_CACHE
+    return inside if this_device().part_in_cache(was.temp_bytes) else beyond

@@ -180,6 +180,6 @@ def is_zero(flow: Dataflow, atom: Atom) -> bool:
 
 
 def is_cast(node: Node) -> bool:
-    """Does it at most change the precision of numbers?"""
-    types = [node.inputs[0].dtype, node.output.dtype] if node.name in CASTS else [bool]
-    return all(jnp.issubdtype(dtype, jnp.floating) for dtype in types)
+    """Does it at most change the precision of numbers, and leave more than a few bits of it?"""
+    types = [node.inputs[0].dtype, node.output.dtype] if node.name in CASTS else [np.dtype(bool)]
+    return all(jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize > 1 for dtype in types)

@@ -71,10 +71,10 @@ def pass_price(runner: Runner) -> PassPrice:
     gone = _gone(runner, count)
     skipped = int(gone.sum())
     work = work_of(graph, device.platform)
-    once = seconds(graph, device) + device.step_s
+    inside = peak(graph, device.platform)
+    once = seconds(graph, device.holding(inside)) + device.step_s
     rows = count[runner.one.outer] * device.step_s
     done = work.times(tiles - skipped)
-    inside = peak(graph, device.platform)
     whole = Work(
         done.flops,
         done.transcendentals,

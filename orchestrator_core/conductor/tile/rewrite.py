@@ -44,6 +44,7 @@ from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings, settings_for
 from orchestrator_core.conductor.tile.single import chosen_by_position
 from orchestrator_core.conductor.tile.skews.rewrite import with_skews
+from orchestrator_core.conductor.tile.spread import spread_by_loops
 from orchestrator_core.conductor.tile.strips import in_strips
 from orchestrator_core.conductor.tile.together import (
     Kind,
@@ -111,6 +112,7 @@ class _Rewriter:
         large = functools.partial(is_pairwise, settings=settings)
         blocks = in_blocks(graph, large, block_of(settings.tile))
         simple = canonical(parted(chosen_by_position(blocks, large), large), large)
+        simple = spread_by_loops(simple, large)
         self.earlier = (simple, graph)
         skewed = with_skews(simple, lambda each: each.size >= settings.min_elements)
         self.graph = with_ranks(skewed, large)

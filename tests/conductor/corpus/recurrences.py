@@ -386,6 +386,20 @@ def hmm_forward_by_hand(log_b, log_a):
     return lax.scan(step, jnp.zeros(N), log_b)[1]
 
 
+@affine((T, N), (N,))
+def ctc(scores, skips):
+    """From each state to itself, the next, and some to the one after: shifted, side by side."""
+    none = jnp.full(2, -1e30)
+
+    def step(alpha, score):
+        one = jnp.concatenate([none[:1], alpha[:-1]])
+        two = jnp.where(skips > 0, jnp.concatenate([none, alpha[:-2]]), -1e30)
+        alpha = jax.nn.logsumexp(jnp.stack([alpha, one, two]), axis=0) + score
+        return alpha, alpha
+
+    return lax.scan(step, jnp.full(N, -1e30).at[0].set(0.0), scores)[1]
+
+
 @affine((T, D))
 def running_log_sum_exp(x):
     return lax.scan(lambda c, x: (jnp.logaddexp(c, x),) * 2, jnp.full(D, -1e30), x)[1]
@@ -699,6 +713,25 @@ def log_sum_along_the_wrong_axis(x):
         return jnp.log(e.sum(1)[:, None] * jnp.ones((D, D))) + top[None, :] + x, c.sum(0)
 
     return lax.scan(step, jnp.eye(D), x)[1]
+
+
+@near_miss((T, D))
+def log_space_beside_its_double(x):
+    def step(c, x):
+        c = jax.nn.logsumexp(jnp.stack([c, 2 * c[::-1]]), axis=0) + x
+        return c, c
+
+    return lax.scan(step, jnp.zeros(D), x)[1]
+
+
+@near_miss((T, D))
+def log_space_with_another_maximum_put_back(x):
+    def step(c, x):
+        e = jnp.exp(jnp.stack([c, c[::-1]]) - c.max())
+        c = jnp.log(e.sum(0)) + c.min() + x
+        return c, c
+
+    return lax.scan(step, jnp.zeros(D), x)[1]
 
 
 @near_miss((T, D))

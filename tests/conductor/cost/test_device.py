@@ -124,3 +124,19 @@ def test_nothing_is_measured_where_that_is_off(
     calibrate.forget()
     monkeypatch.setattr(calibrate, "_in_a_hurry", lambda _: pytest.fail("measured"))
     assert calibrate.ready().origin == "assumed"
+
+
+def test_what_stays_in_the_last_cache_moves_as_fast_as_a_cache() -> None:
+    device = known_device("cpu", "cpu")
+    rates = [device.holding(size * 2**20).bandwidth for size in (0, 8, 32, 36, 44, 48, 500)]
+    assert rates[0] == rates[1] == rates[2] == pytest.approx(device.cache_bandwidth)
+    assert rates == sorted(rates, reverse=True)
+    assert device.bandwidth < rates[4] < rates[3] < device.cache_bandwidth
+    assert rates[5] == rates[6] == device.bandwidth
+    # Seconds of a byte are those of the part that is there and of the part that is not.
+    assert 1 / rates[3] == pytest.approx(0.75 / device.cache_bandwidth + 0.25 / device.bandwidth)
+
+
+def test_a_gpus_memory_is_as_published_whatever_is_kept() -> None:
+    device = known_device("NVIDIA H200", "gpu")
+    assert device.holding(2**20) is device

@@ -96,6 +96,17 @@ def test_the_last_call_is_explained() -> None:
     assert "nothing was found" in str(conducted.explain())
 
 
+def test_a_while_loop_says_why_it_stays() -> None:
+    def halved(x: jax.Array) -> jax.Array:
+        return jax.lax.while_loop(lambda x: x.max() > 0.1, lambda x: x / 2, x)
+
+    (section,) = conduct(halved).explain(X).sections
+    (site,) = (site for site in section.sites if site.found == "a while loop")
+    assert site.chosen == AS_IT_IS
+    assert "known only once it has run" in site.reason
+    assert site.source.startswith(__file__)
+
+
 def causal(q: Any, k: Any, v: Any) -> Any:
     at = jnp.arange(q.shape[0])
     return jax.nn.softmax(jnp.where(at[:, None] >= at, q @ k.T, -jnp.inf)) @ v

@@ -50,6 +50,7 @@ def named(name: str) -> Recurrence:
         ("viterbi", Kind.TROPICAL, False),
         ("decaying_maximum", Kind.TROPICAL, True),
         ("hmm_forward", Kind.LOG_LINEAR, False),
+        ("ctc", Kind.LOG_LINEAR, False),
         ("min_gru_in_log_space", Kind.LOG_LINEAR, True),
         ("differences", Kind.FREE, True),
     ],

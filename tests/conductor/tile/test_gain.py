@@ -28,11 +28,11 @@ MB = 10**6
         ("cpu", 100 * MB, 0.95, False, False),
         ("cpu", 100 * MB, 0.8, True, False),
         ("cpu", 100 * MB, 0.7, True, True),
-        ("cpu", 35 * MB, 0.7, False, False),
-        ("cpu", 35 * MB, 0.55, False, True),
-        ("cpu", 10 * MB, 0.85, False, False),
-        ("cpu", 10 * MB, 0.65, True, False),
-        ("cpu", 10 * MB, 0.55, False, True),
+        ("cpu", 45 * MB, 0.75, False, False),
+        ("cpu", 45 * MB, 0.65, False, True),
+        ("cpu", 10 * MB, 0.75, False, False),
+        ("cpu", 10 * MB, 0.75, True, False),
+        ("cpu", 10 * MB, 0.65, False, True),
         ("gpu", 10 * MB, 0.85, False, True),
     ],
 )
@@ -44,10 +44,8 @@ def test_the_part_of_the_time_that_tiles_may_take(
         assert (refusal_of(was, now, Goal(), has_skews=has_skews) == "") is is_taken
 
 
-@pytest.mark.parametrize(("was_bytes", "part"), [(10 * MB, 0.35), (100 * MB, 0.85)])
-def test_more_is_asked_of_points_whose_coordinates_stay_in_the_cache(
-    was_bytes: int, part: float
-) -> None:
+@pytest.mark.parametrize(("was_bytes", "part"), [(10 * MB, 0.35), (100 * MB, 0.55)])
+def test_more_is_asked_of_points_whose_coordinates_are_summed(was_bytes: int, part: float) -> None:
     was, more = Price(1e-2, was_bytes), 0.15e-2
     with on_device(known_device("cpu", "cpu")):
         assert not refusal_of(was, Price(part * 1e-2, MB), Goal(), True)
@@ -79,7 +77,7 @@ def test_a_gain_that_is_too_small_is_told_with_what_is_asked() -> None:
         none = refusal_of(was, Price(1.2e-2, MB), Goal())
     assert (
         too_little
-        == "in tiles it would take 0.008 s, as it is 0.01 s: 0.6 of it is asked, to be sure"
+        == "in tiles it would take 0.008 s, as it is 0.01 s: 0.7 of it is asked, to be sure"
     )
     assert none == "in tiles it would take 0.012 s, as it is 0.01 s"
 

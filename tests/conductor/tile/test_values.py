@@ -218,6 +218,29 @@ def test_what_pairs_add_to_a_table_by_index(qkv: Any, window: tuple[int, ...], m
     check(added, (q, k, table))
 
 
+@pytest.mark.parametrize("mode", ["promise_in_bounds", "clip", "fill"])
+def test_what_is_picked_out_of_bounds_is_what_xla_picks(qkv: Any, mode: str) -> None:
+    """`s[rows, labels]` promises that none is, and XLA moves it to the bound; gradients drop it."""
+    labels = jnp.arange(S).at[:3].set(jnp.asarray([-1, -S - 2, 10**6]))
+
+    def loss(q: Array, k: Array) -> tuple[Array, Array]:
+        log_p = jax.nn.log_softmax(scores(q, k)[0, 0])
+        picked = log_p.at[jnp.arange(S), labels].get(mode=mode)
+        return jnp.where(jnp.isnan(picked), 3.0, picked).sum(), picked
+
+    check(jax.value_and_grad(loss, (0, 1), has_aux=True), qkv[:2])
+
+
+def test_weights_of_eight_bits_are_rounded_as_they_are_written(qkv: Any) -> None:
+    """Two bits of a weight are left: of what it is before it is divided they would be others."""
+
+    def attention(q: Array, k: Array, v: Array) -> Array:
+        weights = jax.nn.softmax(scores(q, k)).astype(jnp.float8_e5m2)
+        return weights.astype(jnp.float32) @ v
+
+    check(attention, qkv)
+
+
 def test_a_train_step_of_a_bias_that_is_learned_keeps_no_pairs(qkv: Any) -> None:
     table = jnp.asarray(np.random.default_rng(1).normal(size=(2 * S - 1, H)), jnp.float32)
 

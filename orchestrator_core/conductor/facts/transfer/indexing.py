@@ -30,8 +30,10 @@ FAR = 2**30
 
 
 def clips(node: Node) -> bool:
-    """Are indices out of bounds moved to the bound?"""
-    return "CLIP" in str(node.params["mode"])
+    """Are indices out of bounds moved to the bound? So XLA does with what is picked wherever it is
+    not told to fill, also where they were promised to be inside; what is put there is dropped."""
+    mode = str(node.params["mode"])
+    return "FILL" not in mode if node.name == "gather" else "CLIP" in mode
 
 
 def _scatter_back(node: Node, spec: Spec) -> list[Spec]:

@@ -1,5 +1,6 @@
 """Running operations along an axis as trees of slices, as in Blelloch, "Prefix sums and their
-applications" (1990), where XLA's own windows take much longer.
+applications" (1990), where XLA's own windows take much longer and the operand is there already: XLA
+computes each element of one that loops make anew in every level of a tree.
 
 Measured in JAX 0.10.2 and 0.12.0 on a CPU (EPYC, 2026), both an element: `cumlogsumexp` 300 to 350
 and 7 to 40 ns; others along another axis than the last 4 to 13 and 0.8 to 1.4, along the last 2 to
@@ -15,11 +16,12 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from orchestrator_core.conductor.cost import price, this_device
+from orchestrator_core.conductor.cost import price, this_device, work_of_node
+from orchestrator_core.conductor.cost.fusion_facts import LOOPS, is_free
 from orchestrator_core.conductor.facts.intervals.interval import is_real
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.ir.written import in_place_of, written
 from orchestrator_core.conductor.site import Price
 
@@ -34,9 +36,15 @@ RUNNING: Mapping[str, tuple[Function, Function]] = {
 }
 """By primitive: of two, and running along an axis."""
 
-WORTH = 0.15
-"""Of its time a tree must be said to take less: along the last axis trees take up to twice as long
-as that, and both cores share them less well. There maxima said to take 0.21 took 0.9 to 1.1."""
+WORTH = 0.1
+"""Of its time a tree must be said to take less: along the last axis trees take up to three times as
+long as that, and both cores share them less well. There maxima said to take 0.12 took 0.9 to 1.1.
+"""
+
+SIMPLE_AGAIN, CALLS_AGAIN = 24.0, 8.0
+"""How many times as long what makes the operand takes in a tree: simple operations, and calls of
+``exp`` and the like. Measured in JAX 0.10.2 (EPYC, 2026): six simple operations 24, a sine 8 times,
+behind a barrier too."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +58,8 @@ class Tree:
     now: Price
 
     @classmethod
-    def of(cls, node: Node) -> Tree | None:
-        """None if a node is none of these, or is not done by windows."""
+    def of(cls, graph: Graph, node: Node) -> Tree | None:
+        """None if a node of the graph is none of these, or is not done by windows."""
         if node.name not in RUNNING or this_device().platform != "cpu":
             return None
         (array,) = node.inputs
@@ -60,7 +68,31 @@ class Tree:
         axis, is_reverse = node.params["axis"], node.params["reverse"]
         made = written(lambda x: [by_tree(node.name, x, axis, is_reverse)], [array], node.source)
         before = Graph(made.inputs, node.outputs, (node,), {})
-        return cls(made, price(before), price(made))
+        now = price(made)
+        seconds = now.seconds + _made_again_s(graph, array)
+        return cls(made, price(before), Price(seconds, now.temp_bytes))
+
+
+def _made_again_s(graph: Graph, operand: Value) -> float:
+    works = [work_of_node(node, "cpu") for node in _loops_that_make(graph, operand)]
+    device = this_device()
+    simple = SIMPLE_AGAIN * sum(work.flops for work in works) / device.loop_rate
+    return simple + CALLS_AGAIN * sum(work.calls for work in works) / device.call_rate
+
+
+def _loops_that_make(graph: Graph, operand: Value) -> set[Node]:
+    """Up to what is no loop, each as large as the operand."""
+    found: set[Node] = set()
+    open_: list[Atom] = [operand]
+    while open_:
+        atom = open_.pop()
+        node = graph.producer.get(atom) if isinstance(atom, Value) else None
+        if node is None or node in found or not (node.name in LOOPS or is_free(node)):
+            continue
+        if node.output.size >= operand.size:
+            found.add(node)
+            open_.extend(node.inputs)
+    return found
 
 
 def is_faster(node: Node, tree: Tree) -> bool:
@@ -72,7 +104,7 @@ def with_trees(graph: Graph, is_wanted: Callable[[Node, Tree], bool] = is_faster
     for output in [node.outputs[0] for node in graph.nodes if node.name in RUNNING]:
         # What was rewritten before has changed what it reads.
         node = graph.producer[output]
-        tree = Tree.of(node)
+        tree = Tree.of(graph, node)
         if tree is not None and is_wanted(node, tree):
             graph = in_place_of(graph, [node], tree.graph, [output])
     return graph
