@@ -100,8 +100,9 @@ def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
 
 
 def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]]:
-    missed = run.seconds / plan.forecast - 1 if run.tasks and plan.forecast > 0 else None
-    off = f"actual {words.percent(missed, sign=True)}" if missed is not None else ""
+    off = f"actual {words.percent(run.error, sign=True)}" if run.error is not None else ""
+    if run.status == "cancelled":
+        off = f"for all {words.plural(len(run.graph), 'task')}"
     excess = plan.schedule.makespan - plan.lower_bound
     gap = excess / plan.lower_bound if plan.lower_bound > 0 else None
     verdict = "optimal" if gap is not None and gap <= 1e-6 else "at most"
