@@ -148,9 +148,9 @@ def _compare(
     actual_s = _run(watch, ours)
     run = _last_run(store)
     cache = "miss" if run.plan is None else run.plan.cache
-    # A forecast is of the last task's end, which is a little before the flow has its result.
-    error = run.seconds / predicted_s - 1
-    _say("planned", f"{actual_s:5.1f} s   {100 * error:+.1f} % against the forecast; cache {cache}")
+    # The last task ends a little before the flow has its result.
+    off = f"{100 * (run.seconds / predicted_s - 1):+.1f} % against the forecast"
+    _say("planned", f"{actual_s:5.1f} s   {off} when its last task ended; cache {cache}")
     _say("", f"          {stock_s / actual_s:.2f} times as fast as stock")
     report = write(run, folder / "report.html")
     _say("report", report.as_uri())

@@ -181,6 +181,17 @@ class RunRecord:
         )
 
     @property
+    def error(self) -> float | None:
+        """How much longer it took than forecast, as a fraction; None where nobody can say.
+
+        Of a run that was cancelled, if only in part, nobody can: the forecast is for all its tasks.
+        """
+        plan = self.plan
+        if plan is None or plan.forecast <= 0 or self.status == "cancelled" or not self.tasks:
+            return None
+        return self.seconds / plan.forecast - 1
+
+    @property
     def left(self) -> frozenset[str]:
         """Tasks that the run ended without, begun or not; none, if it waited for no task at all."""
         running = {task.task for task in self.tasks if task.status == LEFT}

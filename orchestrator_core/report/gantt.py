@@ -73,7 +73,7 @@ def gantt_data(run: RunRecord, bars: Bars, critical: set[str]) -> dict[str, Any]
         "actual": rows(bars.actual),
         "plannedTransfers": _planned_transfers(run, task_index, worker_index),
         "actualTransfers": _actual_transfers(run, task_index, worker_index),
-        "bound": run.plan.lower_bound if run.plan else None,
+        "bound": (run.plan.lower_bound or None) if run.plan else None,
         "predicted": run.plan.forecast if run.plan else None,
     }
 

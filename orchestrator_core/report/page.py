@@ -100,25 +100,33 @@ def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
 
 
 def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]]:
-    missed = run.seconds / plan.forecast - 1 if run.tasks and plan.forecast > 0 else None
-    off = f"actual {words.percent(missed, sign=True)}" if missed is not None else ""
-    excess = plan.schedule.makespan - plan.lower_bound
-    gap = excess / plan.lower_bound if plan.lower_bound > 0 else None
-    verdict = "optimal" if gap is not None and gap <= 1e-6 else "at most"
+    off = f"actual {words.percent(run.error, sign=True)}" if run.error is not None else ""
+    if run.status == "cancelled":
+        off = f"for all {words.plural(len(run.graph), 'task')}"
     cards = [
         (
             f"predicted as {_begun(plan)} began",
             words.seconds(plan.forecast),
             off or f"by {plan.planner}",
         ),
-        ("no plan can beat", words.seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
-        ("proven gap", words.percent(gap), verdict),
+        *_bound_figures(plan),
     ]
     if plan.default_predicted:
         faster = plan.default_predicted / plan.predicted if plan.predicted > 0 else math.nan
         remark = f"simulated; the plan is {faster:.2f}× as fast"
         cards.append(("Dask's own order", words.seconds(plan.default_predicted), remark))
     return cards
+
+
+def _bound_figures(plan: PlanRecord) -> list[tuple[str, str, str]]:
+    """What is proven; a bound of 0 is none."""
+    if plan.lower_bound <= 0:
+        return []
+    gap = plan.schedule.makespan / plan.lower_bound - 1
+    return [
+        ("no plan can beat", words.seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
+        ("proven gap", words.percent(gap), "optimal" if gap <= 1e-6 else "at most"),
+    ]
 
 
 def _begun(plan: PlanRecord) -> str:

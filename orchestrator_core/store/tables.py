@@ -162,7 +162,7 @@ VIEWS: Final[dict[str, dict[str, str]]] = {
         "started_at": "UTC, YYYY-MM-DD HH:MM:SS",
         "seconds": "how long it took",
         "predicted": "seconds expected, by the plan if followed; null if nothing was planned",
-        "ratio": "seconds / predicted",
+        "ratio": "seconds / predicted; null for a run that was cancelled, if only in part",
         "default_predicted": "seconds that Dask's own policy was predicted to take",
         "lower_bound": "seconds; no schedule is shorter",
         "mode": "observed or planned",

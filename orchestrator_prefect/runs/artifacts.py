@@ -59,7 +59,8 @@ def outcome_line(run: RunRecord) -> str:
     if run.plan is None:
         return f"{done}; {clean(run.reason)}"
     verb = "forecast" if run.plan.adopted else "left to Dask, forecast"
-    forecast = f"{done}; {verb} {seconds(run.plan.forecast)}{_in_parts(run.plan)}"
+    whole = " for all of them" if run.status == "cancelled" else ""
+    forecast = f"{done}; {verb}{whole} {seconds(run.plan.forecast)}{_in_parts(run.plan)}"
     if finite_gap(run.plan) is None:
         return forecast
     bound = seconds(run.plan.lower_bound)

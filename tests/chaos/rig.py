@@ -80,9 +80,15 @@ class Rig:
         return self.cluster.workers[name]
 
     def pid(self, name: Any) -> int | None:
-        """The worker's process; None while there is none."""
+        """The worker's process; None while there is none.
+
+        A nanny hears of a death a moment after it.
+        """
         process = self.nanny(name).process
-        return None if process is None or process.process is None else process.process.pid
+        pid: int | None = (
+            None if process is None or process.process is None else process.process.pid
+        )
+        return None if pid is None or not is_there(pid) else pid
 
     def address(self, name: Any) -> str:
         """Where the scheduler reaches the worker now."""
@@ -129,6 +135,15 @@ class Rig:
         """What the jobs arrived at."""
         outputs = await self.client.gather(futures)
         return {key: value for key, (value, _) in zip(sinks(jobs), outputs, strict=True)}
+
+
+def is_there(pid: int) -> bool:
+    """Has the process not ended?"""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @asynccontextmanager

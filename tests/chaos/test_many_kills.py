@@ -27,6 +27,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("run", range(max(1, kills // KILLS)))
 
 
+def alive(rig: Rig) -> list[Any]:
+    return [name for name in rig.names if rig.pid(name) is not None]
+
+
 async def killing(rig: Rig, seed: int) -> Any:
     """Any worker, the moment that the next few tasks are done; also one that has just come."""
     random = Random(seed)
@@ -35,9 +39,8 @@ async def killing(rig: Rig, seed: int) -> Any:
     killed = 0
     for i in range(KILLS):
         await rig.watcher.done(5 + i * (TASKS - 20) // KILLS)
-        await rig.until(lambda: rig.scheduler.running)
-        victims = [name for name in rig.names if rig.pid(name) is not None]
-        rig.send(random.choice(victims), signal.SIGKILL)
+        await rig.until(lambda: rig.scheduler.running and alive(rig))
+        rig.send(random.choice(alive(rig)), signal.SIGKILL)
         killed += 1
     numbers = await rig.numbers(futures, jobs)
     assert killed == KILLS

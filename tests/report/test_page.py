@@ -53,6 +53,25 @@ def test_the_cards_show_promise_proof_and_outcome():
         assert figure in text
 
 
+def test_a_forecast_is_not_compared_with_a_run_that_was_cut_short():
+    run = two_worker_run()
+    cut = replace(run, status="cancelled", tasks=run.tasks[:1], seconds=1.0)
+    text = render(cut)
+    assert f"for all {len(run.graph)} tasks" in text
+    assert ">actual " not in text
+    assert cut.error is None
+    assert run.error == pytest.approx(0.1)
+
+
+def test_a_bound_that_proves_nothing_is_not_shown():
+    run = two_worker_run()
+    text = render(replace(run, plan=replace(run.plan, lower_bound=0.0, bound_method="none")))
+    assert "no plan can beat" in render(run)
+    assert "no plan can beat</" not in text
+    assert "proven gap" not in text
+    assert gantt(text)["bound"] is None
+
+
 def test_a_worker_that_joined_later_is_among_the_workers():
     run = two_worker_run()
     late = replace(run.tasks[0], worker="joined", worker_kind="kind-of-joined")

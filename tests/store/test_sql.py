@@ -74,6 +74,16 @@ def test_the_views_have_the_documented_columns(url: str) -> None:
     store.close()
 
 
+def test_a_run_that_was_cut_short_has_no_ratio(url: str) -> None:
+    """The forecast is for all of its tasks, and not all of them ran."""
+    store = ScheduleStore(url)
+    store.add_run(replace(a_run(), status="cancelled"))
+    with store._database._open().connect() as connection:
+        row = connection.exec_driver_sql("SELECT ratio, predicted FROM v_runs").one()
+    assert tuple(row) == (None, 3.0)
+    store.close()
+
+
 def test_making_a_store_touches_nothing(tmp_path: Path) -> None:
     ScheduleStore(tmp_path / "new" / "s.db")
     assert not (tmp_path / "new").exists()

@@ -154,6 +154,7 @@ class Session:
         """The advisor has loaded what it needs; `measured` as of `Advisory`."""
         self.roster.recall(measured)
         self.settled.look()
+        self.anew.changed()
 
     def restart(self) -> None:
         """The scheduler forgot all tasks."""
@@ -202,6 +203,8 @@ class Session:
         if len(self._runs) > OPEN_RUNS:
             next(iter(self._runs)).close("cancelled")
         self.planning.plan(run)
+        if run.unasked:
+            self.anew.changed()
 
     def _divide(self, run: GraphRun, rest: GraphRun) -> None:
         """What is left of the run is a run of its own from now on."""

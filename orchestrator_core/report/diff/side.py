@@ -14,7 +14,7 @@ class Side:
 
     Attributes:
         predicted, lower_bound: seconds, None without a plan; planner is empty then.
-        error: ``seconds / predicted - 1``, None without a plan.
+        error: as of `RunRecord`.
         work: seconds of all its executions. fetching: seconds that tasks waited for their inputs
             to be fetched.
     """
@@ -38,7 +38,6 @@ class Side:
     @staticmethod
     def of(run: RunRecord) -> Side:
         plan = run.plan
-        promised = plan is not None and plan.forecast > 0
         return Side(
             run_id=run.run_id,
             flow=run.flow,
@@ -49,7 +48,7 @@ class Side:
             seconds=run.seconds,
             predicted=plan.forecast if plan else None,
             lower_bound=plan.lower_bound if plan else None,
-            error=run.seconds / plan.forecast - 1 if plan and promised else None,
+            error=run.error,
             planner=plan.planner if plan else "",
             tasks=run.graph.n_instances,
             workers=len(run.cluster),

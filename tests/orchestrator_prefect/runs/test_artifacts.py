@@ -115,7 +115,9 @@ def test_a_run_that_was_cancelled_is_called_so() -> None:
     """A forecast of the whole stands beside it, which nobody would compare otherwise."""
     whole = run()
     cut = replace(whole, status="cancelled", tasks=whole.tasks[:1])
-    assert outcome_line(cut).startswith(f"cancelled after 1 of {len(whole.graph)} tasks on ")
+    line = outcome_line(cut)
+    assert line.startswith(f"cancelled after 1 of {len(whole.graph)} tasks on ")
+    assert "forecast for all of them 11 s" in line
 
 
 def test_a_forecast_that_was_made_in_parts_says_when() -> None:

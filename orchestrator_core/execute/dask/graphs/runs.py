@@ -28,6 +28,7 @@ class GraphRun:
 
     Attributes:
         coming: keys that have not arrived yet; a graph arrives as a whole.
+        unasked: could nobody be asked about it when it came?
     """
 
     coming: Set[Key] = frozenset()
@@ -47,6 +48,7 @@ class GraphRun:
         self.started_at = started_at
         self.advice: Advice | None = None
         self.adopted = False
+        self.unasked = False
         self.reason = "observed"
         self.notes: list[str] = []
         self.measured: Cluster | None = None

@@ -1,9 +1,11 @@
-"""Anew: runs that were left to Dask are judged again when other workers are there.
+"""Anew: runs that were left to Dask are judged again when other workers are there, or for the first
+time when there is somebody to ask.
 
-On workers that are all alike no plan is worth it; then a faster one joins. What has not begun by
-then is asked about as if it were a graph that had just come, and if a plan for it is worth it, it
-is a run of its own from then on, with its own workers, promise and record. Plans that are followed
-are mended instead (`control`).
+On workers that are all alike no plan is worth it; then a faster one joins. Or a graph comes while
+the advisor still loads, or thinks about another one. What has not begun by then is asked about as
+if it were a graph that had just come, and if a plan for it is worth it, it is a run of its own from
+then on, with its own workers, promise and record. Plans that are followed are mended instead
+(`control`).
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ PAUSE = 1.0
 
 @dataclass(slots=True)
 class Judged:
-    """On which workers a run was judged last, and when it may be again."""
+    """On which workers a run was judged last, none if it never was; and when it may be again."""
 
     workers: tuple[Worker, ...]
     pause: float = PAUSE
@@ -56,7 +58,8 @@ class Anew:
         self._timer: asyncio.TimerHandle | None = None
 
     def changed(self) -> None:
-        """A worker has joined and described itself, or left."""
+        """A worker has joined and described itself, or left; or a run came that nobody could be
+        asked about."""
         if self._runs():
             self._wake(GATHER)
 
@@ -85,12 +88,15 @@ class Anew:
         """Ask about the run if there is a point in it; seconds until it is to be tried again."""
         if run.adopted or self._planning.is_senseless(run) is not None:
             return math.inf
-        judged = self._judged.setdefault(run, Judged(run.cluster.workers))
+        known = () if run.unasked else run.cluster.workers
+        judged = self._judged.setdefault(run, Judged(known))
         if judged.workers == cluster.workers:
             return math.inf
         now = monotonic()
         if now < judged.again:
             return judged.again - now
+        if not self._planning.can_ask:
+            return PAUSE
         rest = run.rest(self._tasks.not_begun(run.open), cluster, time())
         if self._planning.is_senseless(rest) is not None:
             return math.inf

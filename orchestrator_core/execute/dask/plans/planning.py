@@ -65,6 +65,11 @@ class Planning:
         else:
             self._ask(run)
 
+    @property
+    def can_ask(self) -> bool:
+        """Is there somebody to ask, with no other question to answer?"""
+        return self._advisory.is_ready
+
     def is_senseless(self, run: GraphRun) -> str | None:
         """Why nobody need be asked about the run; None if that can make sense."""
         least, most = self._options.min_tasks or 1, self._options.max_tasks or math.inf
@@ -97,6 +102,9 @@ class Planning:
             if refusal is None:
                 self._divide(run, rest)
                 self._carry_out(rest, advice, slots)
+            elif run.unasked:
+                run.unasked = False
+                run.decline(refusal)
             else:
                 n = len(rest.cluster)
                 run.notes.append(
@@ -122,6 +130,7 @@ class Planning:
         slots: dict[Key, Slot] = {}
         answer = self._advisory.ask(partial(_think, run, slots))
         if answer is None:
+            run.unasked = True
             run.decline(self._advisory.holdup or "the advisor is still busy or warming up")
         elif answered(answer, self._blocking):
             self._adopt(slots, run, answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 from distributed import Client, Event, Scheduler, Worker
@@ -79,6 +80,44 @@ async def test_what_has_not_begun_is_a_planned_run_of_its_own(
     assert (first.status, rest.status) == ("ok", "ok")
     assert first.flow == rest.flow
     s.validate_state()
+
+
+class Loading(Choosy):
+    """Takes as long to load as it has to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded = threading.Event()
+
+    def warm_up(self) -> None:
+        self.loaded.wait(60)
+
+
+@cluster_test(**NO_MEMORY)
+async def test_a_graph_that_came_while_the_advisor_loaded_is_asked_about_once_it_has(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    advisor = Loading()
+    plugin = plugin_of(advisor)
+    await s.register_scheduler_plugin(plugin, idempotent=True)
+    session = plugin.session
+    assert session is not None
+    async with Worker(s.address, nthreads=2, name=NEW, memory_limit=0):
+        await until(lambda: NEW in session.roster)
+        graph = {f"b{i}": (wait_for, "go") for i in range(12)}
+        futures = c.get(graph, list(graph), sync=False)
+        await until(lambda: sum(len(state.executing) for state in s.workers.values()) == 4)
+        assert open_run(session).reason == "the advisor is still busy or warming up"
+        advisor.loaded.set()
+        await until(lambda: len(session.runs) == 2)
+        await Event("go").set()
+        assert await c.gather(futures) == [1] * len(graph)
+        await stop(s, plugin)
+    rest, first = sorted(advisor.runs, key=lambda run: run.mode, reverse=True)
+    assert (rest.mode, first.mode) == ("planned", "observed")
+    ((asked, _, _),) = advisor.asked
+    assert set(rest.graph.names) == set(asked.names) == set(graph) - set(first.graph.names)
+    assert len(first.graph) == 4
 
 
 @cluster_test(**NO_MEMORY)

@@ -28,7 +28,7 @@ function cards(run) {
   }
   else if (planned) made.push(card("planned end", time(run.predicted), run.mode === "planned" ? "by the plan" : "the plan is not followed"));
   if (planned) {
-    made.push(card("lower bound", time(run.lower_bound), "no plan can end earlier"));
+    if (run.lower_bound > 0) made.push(card("lower bound", time(run.lower_bound), "no plan can end earlier"));
     if (run.default_predicted) made.push(card("Dask's own way", time(run.default_predicted), "expected, by simulation"));
   }
   made.push(card("moved · held", `${counts.moved} · ${counts.held}`,
