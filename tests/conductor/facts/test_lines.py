@@ -138,7 +138,7 @@ def test_so_is_its_gradient(function: Callable[..., Any]) -> None:
 def test_whatever_is_called_a_skew_is_one() -> None:
     """Random pads, reshapes and slices."""
     random, found = np.random.default_rng(0), 0
-    for _ in range(60):
+    for _ in range(24):
         n, m = map(int, random.integers(3, 8, 2))
         low, high, top = map(int, random.integers(0, 3, 3))
         start, cut = map(int, random.integers(0, 3, 2))
@@ -158,7 +158,7 @@ def test_whatever_is_called_a_skew_is_one() -> None:
         if how is not None:
             assert_is(how, function, x)
             found += 1
-    assert found > 4
+    assert found > 1
 
 
 @pytest.mark.parametrize("turn", [1, -1])

@@ -143,10 +143,10 @@ def special() -> list[str]:
     return [future.result() for future in futures]
 
 
-SLOW = [pytest.param(mode, marks=pytest.mark.slow) for mode in ("director", "off")]
+SLOW = [pytest.param(mode, marks=pytest.mark.slow) for mode in ("director", "restrict", "off")]
 
 
-@pytest.mark.parametrize("mode", ["auto", "restrict", "observe", *SLOW])
+@pytest.mark.parametrize("mode", ["auto", "observe", *SLOW])
 def test_a_tagged_task_runs_where_the_gpu_is(gpu: Any, mode: Any) -> None:
     """The plan of the second run, where there is one, wants all tasks on worker 0."""
     advisor = Advisor("0")
