@@ -37,7 +37,7 @@ def runs(
     with reading(store) as opened:
         found = flows.runs_of(opened, flow, limit)
     if as_json:
-        print_json([asdict(run) | {"error": _error(run)} for run in found])
+        print_json([asdict(run) | {"error": run.error} for run in found])
         return
     of = f" of {flow!r}" if flow else ""
     empty = f"no runs{of} are stored yet in {searched(store)}"
@@ -75,16 +75,8 @@ def _row(run: RunSummary, flow: str) -> list[str | Text]:
         f"{run.tasks:,}",
         words.seconds(run.predicted),
         words.seconds(run.seconds),
-        toned(words.percent(_error(run), sign=True), "dim"),
+        toned(words.percent(run.error, sign=True), "dim"),
         words.seconds(run.lower_bound),
         run.cache or "–",
         toned(run.status, "green" if run.status == "ok" else "red"),
     ]
-
-
-def _error(run: RunSummary) -> float | None:
-    """How much longer than promised it took, as a fraction; of a run that did not come to its end,
-    or in which no task did, nobody can say."""
-    if run.predicted is None or run.predicted <= 0 or run.status == "cancelled" or not run.tasks:
-        return None
-    return run.seconds / run.predicted - 1

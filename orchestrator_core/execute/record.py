@@ -18,6 +18,17 @@ LEFT = "left"
 """Status of a task that still ran when its flow ended."""
 
 
+def error_of(seconds: float, forecast: float | None, status: str, tasks: int) -> float | None:
+    """How much longer a run took than forecast, as a fraction; None where nobody can say.
+
+    Of a run that was cancelled, if only in part, nobody can, since the forecast is for all of its
+    tasks; nor of one in which no task came to its end.
+    """
+    if forecast is None or forecast <= 0 or status == "cancelled" or not tasks:
+        return None
+    return seconds / forecast - 1
+
+
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
     """One execution of one task.
@@ -182,14 +193,9 @@ class RunRecord:
 
     @property
     def error(self) -> float | None:
-        """How much longer it took than forecast, as a fraction; None where nobody can say.
-
-        Of a run that was cancelled, if only in part, nobody can: the forecast is for all its tasks.
-        """
-        plan = self.plan
-        if plan is None or plan.forecast <= 0 or self.status == "cancelled" or not self.tasks:
-            return None
-        return self.seconds / plan.forecast - 1
+        """As of `error_of`."""
+        forecast = self.plan.forecast if self.plan is not None else None
+        return error_of(self.seconds, forecast, self.status, len(self.tasks))
 
     @property
     def left(self) -> frozenset[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from orchestrator_core.costs.observation import Observation
-from orchestrator_core.execute.record import RunRecord, TaskRecord
+from orchestrator_core.execute.record import RunRecord, TaskRecord, error_of
 from orchestrator_core.graph.amounts import NOTHING, Amounts
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.plan.schedule import Schedule
@@ -111,6 +111,11 @@ class RunSummary:
     tasks: int
     graph_signature: str
     origin: str = ""
+
+    @property
+    def error(self) -> float | None:
+        """As of `error_of`."""
+        return error_of(self.seconds, self.predicted, self.status, self.tasks)
 
 
 class Store(Protocol):
