@@ -10,9 +10,9 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.kernels.name import NAME
 from orchestrator_core.conductor.kernels.program import PassProgram, Programs
-from orchestrator_core.conductor.tile.choose import Form
+from orchestrator_core.conductor.tile.emission import Emission
+from orchestrator_core.conductor.tile.form import Form
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
-from orchestrator_core.conductor.tile.rewrite import Emission
 from orchestrator_core.conductor.tile.run import Runner
 
 

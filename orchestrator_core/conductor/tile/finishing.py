@@ -6,11 +6,12 @@ from orchestrator_core.conductor.ir.alike import Shared
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.tile.accumulators import Accumulator
+from orchestrator_core.conductor.tile.candidate import Candidate
 from orchestrator_core.conductor.tile.careful import plain_runner
-from orchestrator_core.conductor.tile.choose import Candidate, Form
 from orchestrator_core.conductor.tile.doubt import is_safe
 from orchestrator_core.conductor.tile.finish import Finish, shift_of
 from orchestrator_core.conductor.tile.finished import finished
+from orchestrator_core.conductor.tile.form import Form
 from orchestrator_core.conductor.tile.passes import Pass, pass_as_it_is
 from orchestrator_core.conductor.tile.plans import Plan
 from orchestrator_core.conductor.tile.run import Runner

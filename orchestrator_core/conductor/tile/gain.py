@@ -8,7 +8,7 @@ from __future__ import annotations
 from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.site import Price
-from orchestrator_core.conductor.tile.choose import Form
+from orchestrator_core.conductor.tile.form import Form
 
 WORTH = 0.9
 """The part of the seconds that a faster form must stay below: prices of what XLA makes of a loop

@@ -1,0 +1,50 @@
+"""What a region gains in tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from orchestrator_core.conductor.cost import price
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.site import Price, Site
+from orchestrator_core.conductor.tile.candidate import Candidate
+from orchestrator_core.conductor.tile.form import Form
+from orchestrator_core.conductor.tile.gain import of_site, refusal_of
+from orchestrator_core.conductor.tile.prepared import Prepared
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The price of a site as it is and in tiles, and why it stays; empty if it does not."""
+
+    was: Price | None
+    now: Price | None
+    why: str
+
+    @classmethod
+    def pinned(cls, known: Site) -> Verdict:
+        return cls(known.before, known.after, "")
+
+
+@dataclass
+class Judge:
+    """Of forms that look the same, as those of many layers, only the first is priced."""
+
+    prepared: Prepared
+    goal: Goal
+    takes_all: bool
+    _known: dict[Hashable, Verdict] = field(default_factory=dict)
+
+    def verdict(self, candidate: Candidate, form: Form, before: Graph, after: Graph) -> Verdict:
+        """Args: before, after: the whole graph without the form and with it."""
+        if form.looks not in self._known:
+            self._known[form.looks] = self._priced(candidate, form, before, after)
+        return self._known[form.looks]
+
+    def _priced(self, candidate: Candidate, form: Form, before: Graph, after: Graph) -> Verdict:
+        was, now = (price(self.prepared.at_best(each, self.goal)) for each in (before, after))
+        was, now = of_site(was, now, form)
+        facts = candidate.region.has_coordinates, candidate.rows_of_skews is not None
+        return Verdict(was, now, "" if self.takes_all else refusal_of(was, now, self.goal, *facts))
