@@ -115,11 +115,20 @@ class _Plan:
 
     def _may_repeat(self, node: Node, homes: Mapping[Node, bool], is_all: bool) -> bool:
         """May it be computed in all these groups? And outside of them too, if these are not all?"""
+        readers = self.flow.readers[node.output]
+        is_shared = len(readers) > 1
         if facts.is_expensive(node):
-            return is_all and len(homes) == 1 and not any(homes.values())
+            is_once = is_all and len(homes) == 1 and not any(homes.values())
+            return is_once and not (is_shared and self._arrays(node) > 1)
+        if node.name in facts.JOINED and (is_shared or len(homes) > 1):
+            return len(readers) == 2 and homes.keys() == set(readers)
+        return is_all or self._arrays(node) <= 1
+
+    def _arrays(self, node: Node) -> int:
+        """How many it reads that are as large as what it makes."""
         whole = [v for _, v in self.flow.inputs(node) if v.size >= node.output.size > 1]
         makers = [self.flow.maker.get(value) for value in whole]
-        return is_all or sum(m is None or m.name not in facts.SPREADING for m in makers) <= 1
+        return sum(m is None or m.name not in facts.SPREADING for m in makers)
 
     def _grows(self, node: Node, takers: Iterable[Node], homes: Mapping[Node, bool]) -> bool:
         """Would the code of a kernel that computes it inside have too many copies of it? It has one
@@ -129,7 +138,7 @@ class _Plan:
             passes_on = reader in self.inner and reader.name not in facts.VIEWS
             indexers |= self._indexers[reader] if passes_on else {reader}
         copies = sum(self._copies.get(each, 1.0) for each in indexers) / len(homes)
-        if copies > facts.MOST_COPIES and node.name != "broadcast_in_dim":
+        if copies > facts.most_copies(node):
             return True
         self._indexers[node], self._copies[node] = indexers, copies
         return False

@@ -76,8 +76,18 @@ def is_expensive(node: Node) -> bool:
     return node.name in EXPENSIVE or is_inverse
 
 
+JOINED = frozenset({"concatenate", "pad"})
+"""Loops whose code asks for each element where it comes from."""
+
 MOST_COPIES = 15
-"""Of the code of a node in one kernel: one that would need more is kept."""
+
+
+def most_copies(node: Node) -> float:
+    """Of a node's code in one kernel: one that would need more is kept."""
+    if node.name == "broadcast_in_dim":
+        return math.inf
+    return 1 if node.name in JOINED else MOST_COPIES
+
 
 SPREADING = frozenset({"broadcast_in_dim", "iota"})
 """Views that do not say where an element of the others is."""

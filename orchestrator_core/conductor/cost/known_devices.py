@@ -74,7 +74,7 @@ def _assumed_cpu(kind: str) -> Device:
         cache_bandwidth=50e9 * cores,
         cache_bytes=1_000_000 * cores,
         kernel_s=0.4e-6,
-        step_s=0.1e-6,
+        step_s=0.04e-6,
         half_side=8.0,
         fresh_rate=1.25e9 * min(cores, 8),
         spread_s=5e-6 if cores > 1 else 0.0,

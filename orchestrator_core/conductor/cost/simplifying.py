@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor.cost.fusion_facts import FREE
@@ -49,6 +50,8 @@ class Simplifier:
             return [dataclasses.replace(node, name=BY_SORTING)]
         if node.name == "reduce_sum":
             return self._negated_later(node) or [node]
+        if node.name == "div":
+            return self._inverse_first(node) or [node]
         return self._smaller_first(node) or [node] if node.name == "mul" else [node]
 
     def _negated_later(self, node: Node) -> list[Node]:
@@ -79,10 +82,28 @@ class Simplifier:
             ]
         return []
 
+    def _inverse_first(self, node: Node) -> list[Node]:
+        """Of x / y, with a y that is broadcast, the inverse of y is taken first."""
+        spread = self._maker(node.inputs[1], "broadcast_in_dim")
+        if spread is None or spread.inputs[0].size == node.output.size or not _is_float(node):
+            return []
+        few, many = Value(spread.inputs[0].aval), Value(spread.output.aval)
+        inverse = {"name": "integer_pow", "params": {"y": -1}}
+        return [
+            dataclasses.replace(node, inputs=spread.inputs[:1], outputs=(few,), **inverse),
+            dataclasses.replace(spread, inputs=(few,), outputs=(many,)),
+            dataclasses.replace(node, name="mul", inputs=(node.inputs[0], many)),
+        ]
+
+    def _maker(self, atom: Atom, name: str) -> Node | None:
+        """What makes a value, if it has this name."""
+        maker = self.graph.producer.get(atom) if isinstance(atom, Value) else None
+        return maker if maker is not None and maker.name == name else None
+
     def _only_for(self, atom: Atom, name: str) -> Node | None:
         """What makes a value that one node reads, if it has this name."""
-        maker = self.graph.producer.get(atom) if isinstance(atom, Value) else None
-        if maker is None or maker.name != name or atom in self.graph.outputs:
+        maker = self._maker(atom, name)
+        if maker is None or atom in self.graph.outputs:
             return None
         return maker if len(self.graph.consumers[maker.output]) == 1 else None
 
@@ -103,6 +124,10 @@ def _apart(scaled: Node) -> tuple[Atom, Literal] | None:
         if isinstance(number, Literal) and np.ndim(number.value) == 0 and isinstance(array, Value):
             return array, number
     return None
+
+
+def _is_float(node: Node) -> bool:
+    return bool(jnp.issubdtype(node.output.dtype, jnp.inexact))
 
 
 NAMES = {"gpu": "cuda"}

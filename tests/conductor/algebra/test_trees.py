@@ -65,13 +65,13 @@ def test_where_they_are_not() -> None:
         (lambda x: x @ x.mT, set(NAMES)),
         (lambda x: x * 2 + 1, {"cumlogsumexp"}),
         (lambda x: jax.nn.softplus(x), {"cumlogsumexp"}),
-        (jnp.sin, set()),
+        (jnp.sin, {"cumlogsumexp"}),
     ],
 )
 def test_what_loops_make_is_made_again_in_every_level(
     before: Callable[[Any], Any], names: set[str]
 ) -> None:
-    """Measured: a running sum of sines took five times as long by a tree."""
+    """Measured: a running sum of sines took two to five times as long by a tree."""
     assert {name for name in NAMES if is_tree(name, 1, False, before=before)} == names
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from orchestrator_core.conductor.cost.fusion import groups
 from orchestrator_core.conductor.ir.read import read
@@ -69,3 +70,50 @@ def test_a_slice_is_read_and_not_the_whole() -> None:
     graph = read(jax.make_jaxpr(lambda x: jnp.sin(x[:2]))(jnp.ones((100, 3))))
     (group,) = groups(graph, "cpu")
     assert sum(group.reads.values()) == 2 * 3 * 4
+
+
+def padded(x: Any) -> Any:
+    return jnp.pad(x, ((1, 1), (0, 0)))
+
+
+def joined(x: Any) -> Any:
+    return jnp.concatenate([x, 2 * x])
+
+
+@pytest.mark.parametrize("make", [padded, joined, lambda x: x / (1 + x)])
+def test_what_asks_where_its_elements_are_from_is_read_from_one_place_or_kept(make: Any) -> None:
+    """And what is dear and reads two arrays. Others are done again, or once for both places."""
+
+    def once(x: Any) -> Any:
+        return make(x) * 3
+
+    def twice(x: Any) -> Any:
+        return (lambda y: y[1:] * 3 + y[:-1])(make(x))
+
+    def by_two(x: Any) -> Any:
+        return (lambda y: (y[1:] * 3, y[:-1] + 1))(make(x))
+
+    shape = (64, 16)
+    assert [len(kernels(each, shape)) for each in (once, twice, by_two)] == [1, 2, 3]
+    assert len(kernels(lambda x: (lambda y: y[1:] + y[:-1])(jnp.sin(x)), shape)) == 1
+
+
+def test_two_kernels_that_are_nothing_else_make_what_is_joined_each_for_itself() -> None:
+    assert len(kernels(lambda x, y: (padded(x) * y, jnp.abs(padded(x))), (62, 16), (64, 16))) == 2
+
+
+def test_one_kernel_may_read_what_is_padded_at_one_place_twice() -> None:
+    def square(x: Any) -> Any:
+        return (lambda y: y * y)(padded(x) * 2)
+
+    def shifted(x: Any) -> Any:
+        return (lambda y: y[1:] * y[:-1])(padded(x) * 2)
+
+    assert [len(kernels(each, (64, 16))) for each in (square, shifted)] == [1, 2]
+
+
+def test_a_row_is_inverted_before_all_are_divided_by_it() -> None:
+    made = kernels(lambda x, y: x / (y * y)[None], (8, 16), (16,))
+    assert made[0] == "integer_pow mul"
+    assert len(made) == 2
+    assert "div" not in made[1]

@@ -138,3 +138,19 @@ def test_passes_over_an_array_cost_what_its_size_lets_stay_in_the_last_cache() -
 
     small, large = (priced(passes, (n, 512), device=device).seconds for n in (2**12, 2**16))
     assert large > 2**5 * small, "sixteen times as much to do"
+
+
+def affine(a: Any, b: Any) -> Any:
+    def step(h: Any, now: Any) -> Any:
+        h = now[0] * h + now[1]
+        return h, h
+
+    return lax.scan(step, jnp.zeros(a.shape[1:]), (a, b))[1]
+
+
+def test_a_loop_of_few_bytes_is_one_function_on_a_cpu() -> None:
+    """Measured: 0.02 us a step of 8 numbers, 0.09 of 64. A GPU starts a kernel for each."""
+    few, more = [(1024, 8)] * 2, [(1024, 64)] * 2
+    assert priced(affine, *more).seconds > 4 * priced(affine, *few).seconds
+    on_gpu = [priced(affine, *each, device=H200).seconds for each in (few, more)]
+    assert on_gpu[1] == pytest.approx(on_gpu[0], rel=0.1)

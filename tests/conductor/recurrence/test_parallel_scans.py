@@ -115,7 +115,7 @@ def test_a_loop_is_priced_with_what_it_takes_in() -> None:
         gates = jnp.exp(dt[:, :, None] * a), dt[:, :, None] * b[:, None, :] * x[:, :, None]
         return jnp.sum(jnp.einsum("tdn,tn->td", lax.associative_scan(affine, gates)[1], c) ** 2)
 
-    shapes = ((4096, 64), (4096, 64), (64, 4), (4096, 4), (4096, 4))
+    shapes = ((4096, 24), (4096, 24), (24, 2), (4096, 2), (4096, 2))
     train = jax.value_and_grad(loss, (0, 1, 2))
     _, sites, _ = rewritten(train, [jnp.zeros(shape) for shape in shapes], Goal())
     assert sites[0].chosen == "a plain loop, and its derivative another"
