@@ -37,6 +37,7 @@ class Device:
     width: elements that must be in flight to keep all of it busy.
     fresh_rate: bytes a second of memory that the system hands out, page by page.
     spread_s: seconds until all cores share a kernel, and until the last of them is done with it.
+    cores: that share it. is_in_step: is it met by the kernels of a loop's step?
     origin: one of `ORIGINS`.
     """
 
@@ -54,6 +55,8 @@ class Device:
     width: float = 1.0
     fresh_rate: float = math.inf
     spread_s: float = 0.0
+    cores: int = 1
+    is_in_step: bool = False
     origin: str = "assumed"
 
     def dot_rate(self, dtype: object) -> float:
@@ -90,7 +93,13 @@ class Device:
 
     def within_loop(self) -> Device:
         """As the kernels of a loop's step meet it."""
-        return replace(self, kernel_s=WITHIN * self.kernel_s) if self.platform == "cpu" else self
+        if self.platform != "cpu":
+            return self
+        return replace(self, kernel_s=WITHIN * self.kernel_s, is_in_step=True)
+
+    def share(self, elements: float) -> float:
+        """Which part of a CPU's cores work on a kernel of a step that makes so many elements."""
+        return 1 / self.cores if self.is_in_step and elements < SHARED else 1.0
 
     def start_s(self, elements: float) -> float:
         """Seconds beside the work of a kernel that makes so many elements."""

@@ -78,5 +78,6 @@ def _assumed_cpu(kind: str) -> Device:
         half_side=8.0,
         fresh_rate=1.25e9 * min(cores, 8),
         spread_s=5e-6 if cores > 1 else 0.0,
+        cores=cores,
         origin="assumed",
     )

@@ -77,7 +77,7 @@ def _of_loop(node: Node, device: Device) -> float:
     if node.name == "cond":
         return max(seconds(body, device) for body in node.bodies) + device.step_s
     if _is_one_function(node, device):
-        within, step_s = replace(device, kernel_s=0.0), WITHIN_ONE_FUNCTION_S
+        within, step_s = replace(device.within_loop(), kernel_s=0.0), WITHIN_ONE_FUNCTION_S
     else:
         within, step_s = device.within_loop(), device.step_s
     steps = trips(node) * (sum(seconds(body, within) for body in node.bodies) + step_s)
@@ -178,7 +178,7 @@ def product_part(rows: int, columns: int, inner: int, many: int, device: Device)
 def _part(node: Node, made: int, device: Device) -> float:
     """The part of the device's rate that a kernel reaches: small ones leave some of it idle."""
     if node.name != "dot_general":
-        return device.busy(made)
+        return device.busy(made) * device.share(made)
     return product_part(*sides_of(node), device)
 
 
