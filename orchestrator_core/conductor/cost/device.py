@@ -21,6 +21,9 @@ WITHIN = 0.125
 """A CPU runs the kernels of a loop's step without going back to whoever starts kernels: the part of
 `kernel_s` that is left. Measured, EPYC, 2026: 0.05 us, be it a small product or not."""
 
+WITHIN_FUNCTION_S = 0.01e-6
+"""Seconds of a step beside its work, in a loop that is one function. Measured, EPYC, 2026."""
+
 ORIGINS = ("measured", "published", "assumed")
 
 
@@ -37,7 +40,7 @@ class Device:
     width: elements that must be in flight to keep all of it busy.
     fresh_rate: bytes a second of memory that the system hands out, page by page.
     spread_s: seconds until all cores share a kernel, and until the last of them is done with it.
-    cores: that share it. is_in_step: is it met by the kernels of a loop's step?
+    cores: that share it. is_alone: does only one of them work?
     origin: one of `ORIGINS`.
     """
 
@@ -56,7 +59,7 @@ class Device:
     fresh_rate: float = math.inf
     spread_s: float = 0.0
     cores: int = 1
-    is_in_step: bool = False
+    is_alone: bool = False
     origin: str = "assumed"
 
     def dot_rate(self, dtype: object) -> float:
@@ -93,13 +96,16 @@ class Device:
 
     def within_loop(self) -> Device:
         """As the kernels of a loop's step meet it."""
-        if self.platform != "cpu":
-            return self
-        return replace(self, kernel_s=WITHIN * self.kernel_s, is_in_step=True)
+        return replace(self, kernel_s=WITHIN * self.kernel_s) if self.platform == "cpu" else self
 
-    def share(self, elements: float) -> float:
-        """Which part of a CPU's cores work on a kernel of a step that makes so many elements."""
-        return 1 / self.cores if self.is_in_step and elements < SHARED else 1.0
+    def within_function(self) -> Device:
+        """As the operations of a CPU's loop meet it that is one function."""
+        return replace(self, kernel_s=0.0, step_s=WITHIN_FUNCTION_S, is_alone=True)
+
+    @property
+    def part_at_work(self) -> float:
+        """Of its cores."""
+        return 1 / self.cores if self.is_alone else 1.0
 
     def start_s(self, elements: float) -> float:
         """Seconds beside the work of a kernel that makes so many elements."""

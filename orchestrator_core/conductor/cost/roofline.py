@@ -7,7 +7,6 @@ each step, but no less than moving what it takes and returns.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from orchestrator_core.conductor.cost.calls import body_of
 from orchestrator_core.conductor.cost.current_device import this_device
@@ -76,20 +75,15 @@ def seconds_of_work(work: Work, device: Device, dtype: object = None) -> float:
 def _of_loop(node: Node, device: Device) -> float:
     if node.name == "cond":
         return max(seconds(body, device) for body in node.bodies) + device.step_s
-    if _is_one_function(node, device):
-        within, step_s = replace(device.within_loop(), kernel_s=0.0), WITHIN_ONE_FUNCTION_S
-    else:
-        within, step_s = device.within_loop(), device.step_s
-    steps = trips(node) * (sum(seconds(body, within) for body in node.bodies) + step_s)
+    is_function = _is_one_function(node, device)
+    within = device.within_function() if is_function else device.within_loop()
+    steps = trips(node) * (sum(seconds(body, within) for body in node.bodies) + within.step_s)
     return max(steps, moved(node) / device.bandwidth) if node.name == "scan" else steps
 
 
 ONE_FUNCTION = 928
 """Bytes that the steps of a loop may move if XLA is to make one function of it for a CPU. Seen in
 0.10.2 in programs of 864 and 896 bytes, and no more in some of 960 and 1024."""
-
-WITHIN_ONE_FUNCTION_S = 0.01e-6
-"""Seconds of a step of such a loop beside its work."""
 
 
 def _is_one_function(node: Node, device: Device) -> bool:
@@ -178,7 +172,7 @@ def product_part(rows: int, columns: int, inner: int, many: int, device: Device)
 def _part(node: Node, made: int, device: Device) -> float:
     """The part of the device's rate that a kernel reaches: small ones leave some of it idle."""
     if node.name != "dot_general":
-        return device.busy(made) * device.share(made)
+        return device.busy(made) * device.part_at_work
     return product_part(*sides_of(node), device)
 
 

@@ -88,9 +88,9 @@ class Simplifier:
         if spread is None or spread.inputs[0].size == node.output.size or not _is_float(node):
             return []
         few, many = Value(spread.inputs[0].aval), Value(spread.output.aval)
-        inverse = {"name": "integer_pow", "params": {"y": -1}}
+        inverse = dataclasses.replace(node, name="integer_pow", params={"y": -1})
         return [
-            dataclasses.replace(node, inputs=spread.inputs[:1], outputs=(few,), **inverse),
+            dataclasses.replace(inverse, inputs=spread.inputs[:1], outputs=(few,)),
             dataclasses.replace(spread, inputs=(few,), outputs=(many,)),
             dataclasses.replace(node, name="mul", inputs=(node.inputs[0], many)),
         ]
