@@ -46,8 +46,6 @@ class _Group:
 
     def _above(self, node: Node) -> list[Node]:
         """Whom only this group reads, and who comes into it now."""
-        if self._is_turned_over(node):
-            return []
         makers = [self.flow.maker[v] for _, v in self.flow.inputs(node) if v in self.flow.maker]
         found = [
             each for each in dict.fromkeys(makers) if self._fits(each) and self._is_alone(each)
@@ -62,8 +60,6 @@ class _Group:
             len(readers) != 1
             or self.root.output in self.flow.returned
             or not self._fits(readers[0])
-            or self._is_turned_over(readers[0])
-            or self._divides_by_few(readers[0])
         ):
             return []
         self.root = readers[0]
@@ -73,23 +69,6 @@ class _Group:
     def _fits(self, node: Node) -> bool:
         is_there = node in self.nodes or node in self.taken
         return not is_there and facts.is_in_library(node)
-
-    def _is_turned_over(self, node: Node) -> bool:
-        """Does it spread reciprocals?"""
-        if node.name != "broadcast_in_dim":
-            return False
-        return any(self._divides_by_few(each) for each in self.flow.readers[node.output])
-
-    def _divides_by_few(self, node: Node) -> bool:
-        """XLA multiplies by reciprocals if these are fewer, which are a kernel of their own."""
-        if node.name != "div":
-            return False
-        divisor = self.flow.base(node.inputs[1])
-        maker = self.flow.maker.get(divisor) if divisor is not None else None
-        few = node.inputs[1]
-        if maker is not None and maker.name == "broadcast_in_dim":
-            few = maker.inputs[0]
-        return 1 < few.size < min(facts.FEW, node.output.size)
 
     def _is_alone(self, node: Node) -> bool:
         return node.output not in self.flow.returned and self.nodes.issuperset(

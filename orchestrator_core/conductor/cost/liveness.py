@@ -18,7 +18,7 @@ from orchestrator_core.conductor.cost.flow import Flow
 from orchestrator_core.conductor.cost.fusion import Group, is_read_in_place, kernels_of
 from orchestrator_core.conductor.cost.fusion_facts import IN_PLACE, is_fused
 from orchestrator_core.conductor.cost.loops import carried, initial_value
-from orchestrator_core.conductor.cost.operand_copies import flattens
+from orchestrator_core.conductor.cost.operand_copies import makes_flat, reads_flat
 from orchestrator_core.conductor.cost.rules import work_by_rule
 from orchestrator_core.conductor.cost.schedule import scheduled
 from orchestrator_core.conductor.cost.work import Work
@@ -110,10 +110,10 @@ def _is_like(old: Value, new: Value) -> bool:
 def _is_fixed(value: Value, flow: Flow) -> bool:
     """Has XLA another shape for it, or is it a loop's, so that no kernel can overwrite it?"""
     maker = flow.maker.get(value)
-    if maker is not None and (maker.bodies or flattens(maker)):
+    if maker is not None and (maker.bodies or makes_flat(maker)):
         return True
     readers = flow.readers[value]
-    return bool(readers) and all(flattens(reader) for reader in readers)
+    return bool(readers) and all(reads_flat(reader, value) for reader in readers)
 
 
 def _not_in(returned: Sequence[_Life], temporary: Iterable[_Life]) -> list[_Life]:

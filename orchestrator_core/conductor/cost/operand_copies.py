@@ -123,14 +123,30 @@ def swapped(node: Node) -> tuple[int, ...] | None:
     return (*range(many), *range(rows, rank), *range(many, rows))
 
 
-def flattens(node: Node) -> bool:
-    """Is it a product for which XLA merges axes, or drops some of length one?"""
+def makes_flat(node: Node) -> bool:
+    """Is it a product whose axes XLA merges, or of which it drops some of length one?"""
     if node.name != "dot_general":
         return False
+    return [_free(node, side) for side in (0, 1)] != [1, 1] or _is_merged(node)
+
+
+def reads_flat(node: Node, value: Atom) -> bool:
+    """Is it a product that reads a value so?"""
+    if node.name != "dot_general":
+        return False
+    sides = [side for side in (0, 1) if node.inputs[side] is value]
+    return _is_merged(node) or any(_free(node, side) != 1 for side in sides)
+
+
+def _free(node: Node, side: int) -> int:
+    """Axes of an operand that the product has too, and the other does not."""
+    inner, outer = node.params["dimension_numbers"]
+    return len(node.inputs[side].shape) - len(inner[side]) - len(outer[side])
+
+
+def _is_merged(node: Node) -> bool:
     (inner, _), (outer, _) = node.params["dimension_numbers"]
-    many = len(outer) + len(inner)
-    free = [len(operand.shape) - many for operand in node.inputs]
-    return free != [1, 1] or len(inner) != 1 or any(node.inputs[0].shape[k] == 1 for k in outer)
+    return len(inner) != 1 or any(node.inputs[0].shape[k] == 1 for k in outer)
 
 
 @dataclass(frozen=True)
