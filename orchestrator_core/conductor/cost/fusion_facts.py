@@ -107,6 +107,9 @@ CUTTING = frozenset({"slice", "dynamic_slice", "gather"})
 IN_PLACE = SCATTERS | {"dynamic_update_slice"}
 """They write into their first input if nobody needs it any more."""
 
+READ_BEFORE = words("cumlogsumexp cummax cummin cumprod cumsum sort")
+"""They have read all of an input before they write the output of the same position: sorting is done
+in place, and running operations put together what windows have come to."""
 
 BARRIER = "optimization_barrier"
 
@@ -183,16 +186,25 @@ def is_loop(node: Node, platform: str) -> bool:
     return not is_long or last == 0 or bool(node.params["dimension"] != last)
 
 
+WINDOW = 32
+"""Elements that XLA sums in one window, of long axes on a CPU."""
+
+
 def takes_producers(node: Node, platform: str) -> bool:
     """May what this node reads be computed inside it?
 
-    On a CPU not if it sums along other axes than the last: such sums have a loop of their own.
+    On a CPU not if it sums along other axes than the last: such sums have a loop of their own. Nor
+    if an axis is long: such a sum is one of sums of windows, which are not fused. A largest element
+    that is asked for by place may always.
     """
     if is_loop(node, platform) or node.name == "dynamic_update_slice":
         return True
     if node.name not in REDUCTIONS:
         return False
-    return platform != "cpu" or len(node.inputs[0].shape) - 1 in node.params["axes"]
+    if platform != "cpu" or node.name.startswith("arg"):
+        return True
+    shape, axes = node.inputs[0].shape, node.params["axes"]
+    return len(shape) - 1 in axes and all(shape[axis] <= WINDOW for axis in axes)
 
 
 def is_fused(node: Node) -> bool:

@@ -16,7 +16,7 @@ import jax
 from orchestrator_core.conductor.cost.calls import body_of
 from orchestrator_core.conductor.cost.flow import Flow
 from orchestrator_core.conductor.cost.fusion import Group, is_read_in_place, kernels_of
-from orchestrator_core.conductor.cost.fusion_facts import IN_PLACE, is_fused
+from orchestrator_core.conductor.cost.fusion_facts import IN_PLACE, READ_BEFORE, is_fused
 from orchestrator_core.conductor.cost.loops import carried, initial_value
 from orchestrator_core.conductor.cost.operand_copies import makes_flat, reads_flat
 from orchestrator_core.conductor.cost.rules import work_by_rule
@@ -97,6 +97,9 @@ def _overwritable(
         return frozenset(old for old in dying if first is not None and old is flow.base(first))
     if group.root.name in IN_PLACE:
         return frozenset(old for old in dying if old is flow.base(group.root.inputs[0]))
+    if group.root.name in READ_BEFORE:
+        own = group.root.inputs[group.root.outputs.index(value)]
+        return frozenset(old for old in dying if old is flow.base(own))
     if not is_fused(group.root) or _is_fixed(value, flow):
         return frozenset()
     like = (old for old in dying if _is_like(old, value) and not _is_fixed(old, flow))

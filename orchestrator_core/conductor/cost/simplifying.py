@@ -83,9 +83,14 @@ class Simplifier:
         return []
 
     def _inverse_first(self, node: Node) -> list[Node]:
-        """Of x / y, with a y that is broadcast, the inverse of y is taken first."""
+        """Of x / y, with a y that is broadcast, the inverse of y is taken first; of x / 2 it is
+        known."""
+        if not _is_float(node):
+            return []
+        if isinstance(node.inputs[1], Literal):
+            return [dataclasses.replace(node, name="mul")]
         spread = self._maker(node.inputs[1], "broadcast_in_dim")
-        if spread is None or spread.inputs[0].size == node.output.size or not _is_float(node):
+        if spread is None or spread.inputs[0].size == node.output.size:
             return []
         few, many = Value(spread.inputs[0].aval), Value(spread.output.aval)
         inverse = dataclasses.replace(node, name="integer_pow", params={"y": -1})

@@ -262,3 +262,23 @@ def test_work_and_memory_are_those_of_the_compiled_program(
     temporary = compiled.memory_analysis().temp_size_in_bytes
     if model is not n_bodies:
         assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.15, abs=8192)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: jnp.sin(jnp.cumsum(jnp.tanh(x), 1)).sum(1),
+        lambda x: jnp.sin(jnp.sort(jnp.tanh(x), 1)).sum(1),
+        lambda x: jnp.where(jax.random.bernoulli(jax.random.key(0), 0.9, x.shape), x, 0).sum(1),
+        lambda x: (x > 0).sum(1),
+        lambda x: (lambda y: (jnp.argmax(y, 1), jnp.argmin(y, 0)))(jnp.round(x @ x)),
+        lambda x: (lambda k: k @ x[0] + x[0] @ k)(jnp.exp(x @ x)),
+        lambda x: (lambda y: y[1:] @ y[:-1].T)(jnp.concatenate([x, 2 * x])),
+    ],
+    ids=["running", "sorted", "drawn", "counted", "by place", "flat", "joined"],
+)
+def test_peak_memory_is_that_of_the_compiled_program(function: Callable[..., Any]) -> None:
+    x = f32(256, 256)
+    temporary = jax.jit(function).lower(x).compile().memory_analysis().temp_size_in_bytes
+    graph = read(jax.make_jaxpr(lambda x: jax.tree.leaves(function(x)))(x))
+    assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.15, abs=8192)

@@ -117,3 +117,16 @@ def test_a_row_is_inverted_before_all_are_divided_by_it() -> None:
     assert made[0] == "integer_pow mul"
     assert len(made) == 2
     assert "div" not in made[1]
+
+
+def test_a_long_sum_that_no_library_takes_reads_an_array() -> None:
+    """XLA sums windows of it first, into which nothing is fused. Largest elements by place and
+    short sums make themselves what they read."""
+
+    def function(reduce: Any) -> Any:
+        return lambda x: reduce((x * 7).astype("int32") + 1)
+
+    long, short = (64, 4096), (4096, 32)
+    total, place = lambda x: x.sum(1), lambda x: x.argmax(1)
+    assert [len(kernels(function(total), each)) for each in (long, short)] == [2, 1]
+    assert len(kernels(function(place), long)) == 1

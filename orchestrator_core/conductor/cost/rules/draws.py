@@ -18,8 +18,11 @@ def threefry(node: Node) -> Work:
 
 @rule("random_bits", "rng_bit_generator", "rng_uniform")
 def bits(node: Node) -> Work:
-    """JAX takes a block for each element, that an element may be drawn without the others."""
-    return Work(flops=BLOCK_FLOPS * made(node), nbytes=moved(node))
+    """JAX takes a block for each element, that an element may be drawn without the others. Rounds
+    of Threefry make two arrays of two."""
+    is_in_rounds = "fry" in str(node.inputs[0].dtype)
+    more = 3 * node.outputs[-1].nbytes if is_in_rounds else 0
+    return Work(flops=BLOCK_FLOPS * made(node), nbytes=moved(node), temp_bytes=more)
 
 
 @rule("random_fold_in", "random_seed", "random_split")
