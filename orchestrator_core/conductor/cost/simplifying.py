@@ -52,7 +52,9 @@ class Simplifier:
             return self._negated_later(node) or [node]
         if node.name == "div":
             return self._inverse_first(node) or [node]
-        return self._smaller_first(node) or [node] if node.name == "mul" else [node]
+        if node.name == "mul":
+            return self._chosen(node) or self._smaller_first(node) or [node]
+        return [node]
 
     def _negated_later(self, node: Node) -> list[Node]:
         """A sum of negatives is the negative of the sum."""
@@ -64,6 +66,15 @@ class Simplifier:
             dataclasses.replace(node, inputs=maker.inputs, outputs=(total,)),
             dataclasses.replace(maker, inputs=(total,), outputs=node.outputs),
         ]
+
+    def _chosen(self, node: Node) -> list[Node]:
+        """A product with what is 1 or 0 is a choice."""
+        for side in (0, 1):
+            number = self._maker(node.inputs[side], "convert_element_type")
+            if number is not None and number.inputs[0].dtype == bool:
+                chosen = (number.inputs[0], node.inputs[1 - side])
+                return [dataclasses.replace(node, name="select_n", inputs=chosen, params={})]
+        return []
 
     def _smaller_first(self, node: Node) -> list[Node]:
         """Of (x 2) y, with a y that is broadcast, the product of 2 and y is taken first."""
@@ -90,15 +101,17 @@ class Simplifier:
         if isinstance(node.inputs[1], Literal):
             return [dataclasses.replace(node, name="mul")]
         spread = self._maker(node.inputs[1], "broadcast_in_dim")
-        if spread is None or spread.inputs[0].size == node.output.size:
+        divisor = node.inputs[1] if spread is None else spread.inputs[0]
+        if divisor.size == node.output.size:
             return []
-        few, many = Value(spread.inputs[0].aval), Value(spread.output.aval)
+        few = Value(divisor.aval)
         inverse = dataclasses.replace(node, name="integer_pow", params={"y": -1})
-        return [
-            dataclasses.replace(inverse, inputs=spread.inputs[:1], outputs=(few,)),
-            dataclasses.replace(spread, inputs=(few,), outputs=(many,)),
-            dataclasses.replace(node, name="mul", inputs=(node.inputs[0], many)),
-        ]
+        made = [dataclasses.replace(inverse, inputs=(divisor,), outputs=(few,))]
+        if spread is not None:
+            many = Value(spread.output.aval)
+            made.append(dataclasses.replace(spread, inputs=(few,), outputs=(many,)))
+            few = many
+        return [*made, dataclasses.replace(node, name="mul", inputs=(node.inputs[0], few))]
 
     def _maker(self, atom: Atom, name: str) -> Node | None:
         """What makes a value, if it has this name."""

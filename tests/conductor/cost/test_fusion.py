@@ -113,10 +113,19 @@ def test_one_kernel_may_read_what_is_padded_at_one_place_twice() -> None:
 
 
 def test_a_row_is_inverted_before_all_are_divided_by_it() -> None:
-    made = kernels(lambda x, y: x / (y * y)[None], (8, 16), (16,))
-    assert made[0] == "integer_pow mul"
-    assert len(made) == 2
-    assert "div" not in made[1]
+    spread, thin = (
+        kernels(function, (8, 16), (16,))
+        for function in (lambda x, y: x / (y * y)[None], lambda x, y: jax.lax.div(x, y[None] * y))
+    )
+    assert spread[0] == "integer_pow mul"
+    assert [len(spread), len(thin)] == [2, 2]
+    assert "div" not in spread[1] + thin[1]
+
+
+def test_a_product_with_one_or_nothing_is_a_choice() -> None:
+    """Which no library takes: it is an array before the sum."""
+    made = kernels(lambda x, y: (x * (y > 0)).sum(1), (64, 128), (64, 128))
+    assert made == ["select_n gt", "reduce_sum"]
 
 
 def test_a_long_sum_that_no_library_takes_reads_an_array() -> None:
