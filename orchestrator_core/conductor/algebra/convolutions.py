@@ -2,7 +2,8 @@
 
     (conv(x, w) - mean) * scale + shift     becomes     conv(x, w * scale) + (shift - mean * scale)
 
-Equal in real numbers (S. Ioffe and C. Szegedy, "Batch normalization", 2015, at inference).
+Equal in real numbers (S. Ioffe and C. Szegedy, "Batch normalization", 2015, at inference). Where a
+scale or a shift is not finite, or so large that products with it may not be, all is done as it was.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ def folded_into(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
             continue
         nodes, outputs = [node, *chain], [chain[-1].output]
         inputs = [each for each in _inputs(nodes) if isinstance(each, Value)]
-        new = written(_Folded(nodes, inputs), inputs, node.source)
-        both = prices(nodes, new, outputs)
+        new, mostly = (
+            written(_Folded(nodes, inputs, is_guarded), inputs, node.source)
+            for is_guarded in (True, False)
+        )
+        both = prices(nodes, mostly, outputs)
         decided = site(node, "a convolution, scaled and shifted", "one convolution", both, goal)
         sites.append(decided)
         if decided.is_changed:
@@ -89,16 +93,39 @@ def _inputs(nodes: Sequence[Node]) -> list[Atom]:
 
 
 class _Folded:
-    """What stands for a convolution and the chain after it."""
+    """What stands for a convolution and the chain after it.
 
-    def __init__(self, nodes: Sequence[Node], inputs: Sequence[Value]) -> None:
+    Args:
+        is_guarded: False to leave out what happens where a scale is not usual, for pricing.
+    """
+
+    def __init__(self, nodes: Sequence[Node], inputs: Sequence[Value], is_guarded: bool) -> None:
         self._conv, *self._chain = nodes
-        self._inputs = inputs
+        self._inputs, self._is_guarded = inputs, is_guarded
 
     def __call__(self, *arrays: Any) -> list[Any]:
         known: dict[Any, Any] = dict(zip(self._inputs, arrays, strict=True))
-        x, weights = (known[each] for each in self._conv.inputs)
         scale, shift = self._line(known)
+        if not self._is_guarded:
+            return self._folded(known, scale, shift)
+        line = [each for each in (scale, shift) if each is not None]
+        usual = jnp.all(jnp.stack([jnp.abs(each) <= _limit(each.dtype) for each in line]))
+        made: list[Any] = lax.cond(
+            usual, lambda: self._folded(known, scale, shift), lambda: self._as_written(known)
+        )
+        return made
+
+    def _as_written(self, known: dict[Any, Any]) -> list[Any]:
+        known = dict(known)
+        for node in (self._conv, *self._chain):
+            arrays = [
+                each.value if isinstance(each, Literal) else known[each] for each in node.inputs
+            ]
+            (known[node.output],) = node.apply(arrays)
+        return [known[self._chain[-1].output]]
+
+    def _folded(self, known: dict[Any, Any], scale: Any, shift: Any) -> list[Any]:
+        x, weights = (known[each] for each in self._conv.inputs)
         out = self._conv.params["dimension_numbers"].rhs_spec[0]
         weights = weights * scale.reshape(_along(out, weights.ndim))
         (made,) = self._conv.apply([x, weights])
@@ -135,6 +162,12 @@ class _Folded:
             if axis != channel:
                 array = lax.slice_in_dim(array, 0, 1, axis=axis)
         return jnp.broadcast_to(array.reshape(-1), self._conv.output.shape[channel : channel + 1])
+
+
+def _limit(dtype: Any) -> float:
+    """Products of two numbers that are no larger are finite."""
+    info: Any = jnp.finfo(dtype)  # type: ignore[no-untyped-call]
+    return float(float(info.max) ** 0.5)
 
 
 def _along(axis: int, rank: int) -> tuple[int, ...]:

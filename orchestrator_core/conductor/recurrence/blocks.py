@@ -143,9 +143,9 @@ class _Blocks:
                 made = evaluate(part, [*consts, *mine, *others, *xs])
                 return made[: len(places)], made[len(places) :]
 
-            made, others = moved(*mine)
+            made, others_after = moved(*mine)
             after = map_ and map_.after(lambda *mine: moved(*mine)[0], mine)
-            return made, after, others
+            return made, after, others_after
 
         zeros = [jnp.zeros(scan.carry_inputs[k].shape, carry[k].dtype) for k in places]
         state = _spread((zeros, start), self._chunks.count)

@@ -51,8 +51,20 @@ def usual_rows(finish: Finish, made: Any, summed: Any, shift: Any, extra: Extra)
     axes = tuple(k for k, axis in enumerate(finish.plan.boundary.out) if not axis_roles(axis))
     largest = jnp.max(_usual_size(made, summed.dtype), axes, keepdims=True)
     usual = [_are_usual(summed), _have_small_shifts(finish, extra)]
+    usual.append(_is_nothing_hidden(finish, summed, made.shape, axes))
     usual.append(_is_nothing_lost(finish, largest, made.shape, summed, shift, extra))
     return jnp.isfinite(largest) & functools.reduce(jnp.logical_and, usual)
+
+
+def _is_nothing_hidden(finish: Finish, summed: Any, shape: Sequence[int], axes: Any) -> Any:
+    """A mask that was left out of a sum hides what is no number there; as written, 0 times NaN is
+    NaN."""
+    if not any(product.has_mask_outside for product in finish.plan.products):
+        return np.bool_(True)
+    finite = jnp.isfinite(summed)
+    if finish.plan.exchange is not None:
+        return finite.all()
+    return finite.reshape(shape).all(axes, keepdims=True)
 
 
 def _are_usual(array: Any) -> Any:

@@ -31,6 +31,8 @@ VIEWS = (*RESHAPES, "transpose")
 IsKnown: TypeAlias = Callable[[Atom], bool]
 """Can a value be had in the pass in which the sum is to be taken?"""
 
+Masks: TypeAlias = tuple[Term, ...]
+
 
 def product_of(region: Region, value: Atom, spec: Spec, role: Role, is_known: IsKnown) -> Product:
     """The value as a product of factors that are the same along the role, and of terms."""
@@ -43,22 +45,22 @@ class _Peeler:
         self.flow: Dataflow = region.flow
         self.factors: list[Factor] = []
         self.terms: list[Term] = []
-        self.open: list[tuple[Atom, Spec, Path]] = []
+        self.open: list[tuple[Atom, Spec, Path, Masks]] = []
 
     def peeled(self, value: Atom, spec: Spec) -> Product:
-        self.open = [(value, spec, ())]
+        self.open = [(value, spec, (), ())]
         while self.open:
-            atom, spec, path = self.open.pop()
+            atom, spec, path, masks = self.open.pop()
             if isinstance(atom, Literal) or self._is_same(atom, spec):
                 self.factors.append(Factor("mul", key_of(atom, spec), spec, path))
-            elif self.is_known(atom) or not self._opened(atom, spec, path):
-                self.terms.append(Term(atom, spec, path))
+            elif self.is_known(atom) or not self._opened(atom, spec, path, masks):
+                self.terms.append(Term(atom, spec, path, masks=masks))
         return Product(tuple(self.factors), tuple(self.terms))
 
     def _is_same(self, atom: Atom, spec: Spec) -> bool:
         return self.flow.is_invariant(atom, spec, self.role)
 
-    def _opened(self, value: Value, spec: Spec, path: Path) -> bool:
+    def _opened(self, value: Value, spec: Spec, path: Path, masks: Masks) -> bool:
         """Is it a product or the like? Then its operands are taken instead."""
         node = self.flow.node_of(value)
         if node is None or value in self.region.solid:
@@ -68,14 +70,16 @@ class _Peeler:
         except Untileable:
             return False
         if node.name in ("mul", "div"):
-            return self._open_product(node, spec, specs, path)
+            return self._open_product(node, spec, specs, path, masks)
         if node.name == "exp":
-            return self._open_exponential(node, spec, path)
+            return self._open_exponential(node, spec, path, masks)
         if node.name == "select_n":
-            return self._open_choice(node, spec, specs, path)
-        return self._open_single(node, spec, specs, path)
+            return self._open_choice(node, spec, specs, path, masks)
+        return self._open_single(node, spec, specs, path, masks)
 
-    def _open_product(self, node: Node, spec: Spec, specs: list[Spec], path: Path) -> bool:
+    def _open_product(
+        self, node: Node, spec: Spec, specs: list[Spec], path: Path, masks: Masks
+    ) -> bool:
         same = [self._is_same(*each) for each in zip(node.inputs, specs, strict=True)]
         if not jnp.issubdtype(node.output.dtype, jnp.floating):
             return False
@@ -91,10 +95,12 @@ class _Peeler:
                 kind = "div" if node.name == "div" and place else "mul"
                 self.factors.append(Factor(kind, key_of(each, given), spec, path))
             else:
-                self.open.append((each, given, path))
+                self.open.append((each, given, path, masks))
         return True
 
-    def _open_choice(self, node: Node, spec: Spec, specs: list[Spec], path: Path) -> bool:
+    def _open_choice(
+        self, node: Node, spec: Spec, specs: list[Spec], path: Path, masks: Masks
+    ) -> bool:
         """A value, or zero where a mask says so."""
         if len(node.inputs) != 3 or not jnp.issubdtype(node.output.dtype, jnp.floating):
             return False
@@ -108,16 +114,17 @@ class _Peeler:
         if self._is_same(which, specs[0]):
             self.factors.append(Factor(kind, key_of(which, specs[0]), spec, path))
         else:
-            self._add(Term(which, specs[0], path, kind=kind))
-        self.open.append((node.inputs[kept], specs[kept], path))
+            masks = (*masks, self._mask(Term(which, specs[0], path, kind=kind)))
+        self.open.append((node.inputs[kept], specs[kept], path, masks))
         return True
 
-    def _add(self, mask: Term) -> None:
+    def _mask(self, mask: Term) -> Term:
         """A mask twice is that mask."""
         if mask not in self.terms:
             self.terms.append(mask)
+        return mask
 
-    def _open_exponential(self, node: Node, spec: Spec, path: Path) -> bool:
+    def _open_exponential(self, node: Node, spec: Spec, path: Path, masks: Masks) -> bool:
         """``exp(x - m)`` with ``m`` the same along the role: the exponential of ``x``, shifted."""
         if any(self.role in axis_roles(axis) and len(axis) > 1 for axis in spec):
             return False
@@ -130,7 +137,7 @@ class _Peeler:
             return False
         whole = self.flow.node_of(node.inputs[0])
         is_low = len(shifts) == 1 and whole is not None and is_below_zero(self.flow, whole)
-        self.terms.append(Term(exponent, spec, path, tuple(shifts), is_low=is_low))
+        self.terms.append(Term(exponent, spec, path, tuple(shifts), is_low=is_low, masks=masks))
         return True
 
     def _shifted(self, exponent: Atom, spec: Spec) -> tuple[Atom, Shift] | None:
@@ -152,17 +159,19 @@ class _Peeler:
             else None
         )
 
-    def _open_single(self, node: Node, spec: Spec, specs: list[Spec], path: Path) -> bool:
+    def _open_single(
+        self, node: Node, spec: Spec, specs: list[Spec], path: Path, masks: Masks
+    ) -> bool:
         given = node.inputs[0] if node.inputs else None
         if given is None or not jnp.issubdtype(given.dtype, jnp.floating):
             return False
         if node.name == "neg":
             self.factors.append(Factor("neg", None, spec, path))
-            self.open.append((given, specs[0], path))
+            self.open.append((given, specs[0], path, masks))
         elif is_cast(node):
-            self.open.append((given, specs[0], path))
+            self.open.append((given, specs[0], path, masks))
         elif node.name in VIEWS:
-            self.open.append((given, specs[0], (*path, (node, spec))))
+            self.open.append((given, specs[0], (*path, (node, spec)), masks))
         else:
             return False
         return True

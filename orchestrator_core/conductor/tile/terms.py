@@ -48,6 +48,7 @@ class Term:
         shifts: None if it is no exponential.
         kind: ``mul``; ``where`` or ``unless`` of a truth value: the product is zero elsewhere.
         is_low: has it one shift, which is proven to be no smaller than any exponent?
+        masks: those that it lies under, whatever it is there.
     """
 
     value: Value
@@ -56,6 +57,7 @@ class Term:
     shifts: tuple[Shift, ...] | None = None
     kind: str = "mul"
     is_low: bool = False
+    masks: tuple[Term, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -81,6 +83,11 @@ class Product:
     @property
     def exponential(self) -> Term | None:
         return next((term for term in self.terms if term.is_exponential), None)
+
+    @property
+    def has_mask_outside(self) -> bool:
+        """Is all of it zero wherever a factor says so?"""
+        return any(each.kind in ("where", "unless") for each in self.factors)
 
     @property
     def outside(self) -> list[Wanted]:

@@ -237,11 +237,22 @@ def test_scales_go_into_the_weights(function: Callable[..., Any]) -> None:
     args = array(*IMAGE), array(*WEIGHTS), array(4, 4)
     graph, sites = rewritten(function, args, ALWAYS, rtol=3e-5)
     assert any("convolution" in site.found for site in sites)
-    (node,) = [node for node in graph.nodes if node.name == "conv_general_dilated"]
-    after = [reader.name for reader in graph.consumers.get(node.output, ())]
+    (choice,) = [node for node in graph.nodes if node.name == "cond"]
+    folded = choice.bodies[1]  # The other is all as it was.
+    (node,) = [node for node in folded.nodes if node.name == "conv_general_dilated"]
+    after = [reader.name for reader in folded.consumers.get(node.output, ())]
     assert after in ([], ["add"])
     _, kept = algebra(graph, Goal(always=True, precision="strict"))
     assert not any("convolution" in site.found for site in kept)
+
+
+@pytest.mark.parametrize("scale", [np.inf, np.nan, 1e30])
+def test_scales_that_are_not_usual_spread_as_they_would(scale: float) -> None:
+    args = array(*IMAGE), array(*WEIGHTS), array(4, 4).at[2, 1].set(scale)
+    graph = read(jax.make_jaxpr(lambda x, w, p: [jax.nn.relu(norm(conv(x, w), p))])(*args))
+    new, (site,) = algebra(graph, ALWAYS)
+    assert site.is_changed
+    np.testing.assert_allclose(evaluate(new, args)[0], evaluate(graph, args)[0], rtol=1e-5)
 
 
 @pytest.mark.parametrize(

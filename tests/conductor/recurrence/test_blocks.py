@@ -67,6 +67,22 @@ def test_blocks_and_what_is_left_over(length: int, reverse: bool) -> None:
     assert max(errors(function, run(blocked(function, arrays), arrays), arrays)) < 1e-6
 
 
+def test_what_moves_a_carry_may_be_carried_too() -> None:
+    """As the running mean and variance of B. P. Welford, which are moved by a count."""
+
+    def moments(x: Any) -> Any:
+        def step(carry: Any, now: Any) -> Any:
+            count, mean, squares = carry
+            count, off = count + 1, now - mean
+            mean = mean + off / count
+            return (count, mean, squares + off * (now - mean)), (mean, squares)
+
+        return lax.scan(step, (jnp.zeros((), x.dtype), 0 * x[0], 0 * x[0]), x)[1]
+
+    arrays = normal((67, 3))
+    assert max(errors(moments, run(blocked(moments, arrays), arrays), arrays)) < 1e-6
+
+
 def test_a_product_that_overflows_leaves_the_loop_as_it_was() -> None:
     def function(a: Any, b: Any) -> Any:
         return lax.scan(step, jnp.zeros(2), (a, b))

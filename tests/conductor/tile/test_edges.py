@@ -155,6 +155,30 @@ def test_rows_without_a_key_are_zero_where_the_mask_is_given_to_softmax() -> Non
     np.testing.assert_allclose(ours[0], theirs[0], atol=2e-6)
 
 
+def _guarded(q: Array, k: Array, v: Array) -> Array:
+    """Rows without a key are zero."""
+    s = jnp.where((AT % 5 > 0)[:, None], q @ k.T, -jnp.inf)
+    largest = s.max(-1, keepdims=True)
+    e = jnp.exp(s - jnp.where(jnp.isfinite(largest), largest, 0))
+    total = e.sum(-1, keepdims=True)
+    return jnp.where(total > 0, e / jnp.where(total > 0, total, 1), 0) @ v
+
+
+def _weighed(q: Array, k: Array, v: Array) -> Array:
+    return (jnp.where(CAUSAL, jax.nn.softmax(q @ k.T), 0) * (q @ v.T)).sum(1)
+
+
+@pytest.mark.parametrize("function", [_guarded, _weighed])
+def test_a_mask_hides_only_what_is_under_it(function: Callable[..., Array]) -> None:
+    """0 times NaN is NaN, where the 0 is what a mask has left."""
+    v = V.copy()
+    v[-1, 1] = np.nan
+    ours, theirs = both(function, Q, K, v)
+    assert "tiles" in str(Conducted(function, EVERYTHING).explain(Q, K, v))
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-5)
+    assert np.isnan(ours[0]).any(-1).all()
+
+
 def test_heads_that_are_made_one_by_one_and_stacked() -> None:
     def loss(q: Array, k: Array, v: Array) -> Array:
         scores = jnp.stack([q[:, h : h + 2] @ k[:, h : h + 2].T for h in (0, 2)])

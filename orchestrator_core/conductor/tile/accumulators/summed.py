@@ -7,6 +7,8 @@ Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018).
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,18 +77,20 @@ class Summed:
         value, spec = self.plan.node.inputs[side], self.plan.boundary.inputs[side]
         if isinstance(value, Literal):
             return value.value
-        made: Any = None
-        terms = self.plan.products[side].terms
-        for term in terms:
-            if term.kind == "mul":
-                factor = self._factor(term, tiles)
-                made = factor if made is None else made * factor
         shape = tile_shape(spec, tiles.place.size)
-        made = jnp.ones(shape, value.dtype) if made is None else made
-        made = jnp.broadcast_to(made, shape).astype(value.dtype)
-        for term in terms:
-            if term.kind != "mul":
-                made = kept(term.kind, self._factor(term, tiles), made)
+        one = jnp.ones(shape, value.dtype)
+        parts = [
+            self._masked(masks, [self._factor(each, tiles) for each in terms] or [one], tiles)
+            for masks, terms in _by_masks(self.plan.products[side].terms).items()
+        ]
+        made = functools.reduce(jnp.multiply, parts) if parts else one
+        return jnp.broadcast_to(made, shape).astype(value.dtype)
+
+    def _masked(self, masks: Sequence[Term], factors: Sequence[Any], tiles: Tiles) -> Any:
+        made = functools.reduce(jnp.multiply, factors)
+        for each in masks:
+            mask = self._factor(each, tiles)
+            made = kept(each.kind, mask, jnp.broadcast_to(made, mask.shape))
         return made
 
     def _factor(self, term: Term, tiles: Tiles) -> Any:
@@ -110,6 +114,18 @@ class Summed:
 
     def have(self, now: Any) -> Any:
         return 0.0
+
+
+def _by_masks(terms: Sequence[Term]) -> dict[tuple[Term, ...], list[Term]]:
+    """What lies under the same masks. What lies under none is not hidden by them if it is no
+    number: 0 times NaN is NaN."""
+    found: dict[tuple[Term, ...], list[Term]] = {}
+    for term in terms:
+        if term.kind == "mul":
+            found.setdefault(term.masks, []).append(term)
+    used = {mask for masks in found for mask in masks}
+    bare = tuple(each for each in terms if each.kind != "mul" and each not in used)
+    return {**found, bare: []} if bare else found
 
 
 def _is_gone(mask: Term, found: Interval) -> Any:
