@@ -140,6 +140,16 @@ class MayBeHeldUp(Protocol):
         ...
 
 
+@runtime_checkable
+class LoadsLater(Protocol):
+    """An advisor that loads what planning needs once plans have become likely."""
+
+    @property
+    def is_loading(self) -> bool:
+        """Does it do so now? Who asks meanwhile waits for seconds."""
+        ...
+
+
 class NoAdvisor:
     """Plans nothing and remembers nothing: for a scheduler that is told what to do by others."""
 

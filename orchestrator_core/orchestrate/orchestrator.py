@@ -116,6 +116,8 @@ class Orchestrator(Forecaster):
         self._experience = Experience()
         self._impossible: set[str] = set()
         self._asked = self._loaded = self._failed = self._put_off = self._loading = False
+        self.holdup = ""
+        """For people: why `warm_up`, which is under way, takes minutes; empty where it does not."""
         self.measured: tuple[Cluster, ...] = ()
         """Clusters with the links that runs before `warm_up` found, the latest last."""
 
@@ -204,21 +206,28 @@ class Orchestrator(Forecaster):
         """Load what planning needs, once; the first run that is recorded makes planning likely."""
         if self._loaded:
             return
-        self._loaded = True
-        from orchestrator_core.orchestrate import at_once, decision, expect, schedules  # noqa: F401
-        from orchestrator_core.plan.warm import warm_up_aside
-
-        # Compiled here, it would hold up whoever asks meanwhile, and the flow's own threads.
-        self._loading = True
+        self._loaded = self._loading = True
         try:
-            warm_up_aside()
+            from orchestrator_core.orchestrate import (  # noqa: F401
+                at_once,
+                decision,
+                expect,
+                schedules,
+            )
+
+            # To see that, too, loads the compiler, for which an event loop must not wait.
+            self.holdup = NOT_COMPILED if warm.is_compiled_aside() else ""
+            # Compiled here, it would hold up whoever asks meanwhile, and the flow's own threads.
+            warm.warm_up_aside()
         finally:
-            self._loading = False
+            self._loading, self.holdup = False, ""
 
     @property
-    def holdup(self) -> str:
-        """For people: why `warm_up`, which is under way, takes minutes; empty where it does not."""
-        return NOT_COMPILED if self._loading and warm.is_compiled_aside() else ""
+    def is_loading(self) -> bool:
+        """Is what planning needs loaded now, which takes seconds? Who asks meanwhile would load it
+        beside that, and hold up everybody else of this process. What takes minutes is not meant:
+        until then, small graphs are planned without it."""
+        return self._loading and not self.holdup
 
     def _decide(
         self,

@@ -75,7 +75,7 @@ def warm_up() -> None:
     """
     from orchestrator_core.plan.crew import pool
 
-    compile_all()
+    _compile(PARTS)
     pool.start()
 
 
@@ -121,21 +121,23 @@ def compile_once(say: Callable[[str], None], names: Sequence[str] = FOR_PLANS) -
 
 
 def compile_all() -> None:
-    """Run every part, the first one first, once in a process."""
-    _compile(PARTS)
+    """Run every part, the first one first, once in a process. Only one process of this machine does
+    so at a time; others that do wait for it."""
+    with warm_notes.alone(wait=True):
+        _compile(PARTS)
 
 
 def _compile(names: Sequence[str], say: Callable[[str], None] = lambda text: None) -> None:
-    """Only one process of this machine does so at a time; the others wait for it."""
-    with warm_notes.alone(wait=True):
-        token = _compiling.set(True)
-        try:
-            for done, name in enumerate(names, 1):
-                _load(name)
-                warm_notes.note(name)
-                say(f"{name} is compiled: {done} of {len(names)}")
-        finally:
-            _compiling.reset(token)
+    """Beside a process in the background, which is polite: on a busy machine it may take ten times
+    as long as who does not wait for it. Of what it has kept already, nothing is compiled again."""
+    token = _compiling.set(True)
+    try:
+        for done, name in enumerate(names, 1):
+            _load(name)
+            warm_notes.note(name)
+            say(f"{name} is compiled: {done} of {len(names)}")
+    finally:
+        _compiling.reset(token)
 
 
 def is_warm() -> bool:

@@ -93,11 +93,13 @@ def test_who_waits_until_it_can_be_asked_is_told_that_this_takes_minutes(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Orchestrator(store, hasty=True, in_memory=True)
-    told: list[str] = []
-    monkeypatch.setattr(warm, "warm_up_aside", lambda: told.append(asked.holdup))
+    told: list[tuple[str, bool]] = []
+    monkeypatch.setattr(
+        warm, "warm_up_aside", lambda: told.append((asked.holdup, asked.is_loading))
+    )
     for compiles in (True, False):
         monkeypatch.setattr(warm, "is_compiled_aside", lambda found=compiles: found)
         asked._loaded = False
         asked.warm_up()
-        assert asked.holdup == ""
-    assert told == [NOT_COMPILED, ""]
+        assert (asked.holdup, asked.is_loading) == ("", False)
+    assert told == [(NOT_COMPILED, False), ("", True)]

@@ -117,7 +117,7 @@ def test_the_process_in_the_background_compiles_what_simulates(
     (process,) = warm._started
     assert process.wait(120) == 0
     may, nice, *group = (tmp_path / "told").read_text().split()
-    assert (may, int(nice)) == ("True", os.nice(0) + warm.POLITE)
+    assert (may, int(nice)) == ("True", min(19, os.nice(0) + warm.POLITE))
     assert group == [str(warm.POLITE)] * warm.AUTOGROUP.exists()
 
 
@@ -186,6 +186,18 @@ def test_a_command_waits_for_what_plans_need_and_is_told_of_each_part(
         *(f"{name} is compiled: {k} of 7" for k, name in enumerate(warm.FOR_PLANS, 1)),
         "helper",
     ]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("begin", [lambda: warm.compile_once(str), warm.warm_up])
+def test_who_is_waited_for_does_not_wait_for_the_process_in_the_background(
+    cold: list[str], monkeypatch, begin
+) -> None:
+    """On a busy machine that one, which is polite, took ten minutes, and a command with it."""
+    monkeypatch.setattr(pool, "start", lambda: None)
+    with warm_notes.alone(wait=True):
+        begin()
+    assert set(warm.FOR_PLANS) <= set(cold)
 
 
 def test_what_measures_has_all_compiled_before_it_begins(cold: list[str], monkeypatch) -> None:

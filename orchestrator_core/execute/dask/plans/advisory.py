@@ -17,7 +17,13 @@ from functools import partial
 from typing import Any
 
 from orchestrator_core.errors import PlanningFailed
-from orchestrator_core.execute.advice import Advice, Advisor, MayBeHeldUp, TakesRuns
+from orchestrator_core.execute.advice import (
+    Advice,
+    Advisor,
+    LoadsLater,
+    MayBeHeldUp,
+    TakesRuns,
+)
 from orchestrator_core.execute.dask.graphs.finished import Finished
 from orchestrator_core.graph.cluster import Cluster
 
@@ -62,7 +68,10 @@ class Advisory:
     @property
     def is_ready(self) -> bool:
         """Can it answer, and is no earlier question still open?"""
-        return self._warm and (self._asked is None or self._asked.done())
+        advisor = self._advisor
+        if not self._warm or (isinstance(advisor, LoadsLater) and advisor.is_loading):
+            return False
+        return self._asked is None or self._asked.done()
 
     async def wait_ready(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds until the advisor is loaded and warm; is it?"""

@@ -6,6 +6,7 @@ import math
 import threading
 from typing import Any
 
+import pytest
 from distributed import Client, Event, Scheduler, Worker
 
 from orchestrator_core.execute.advice import Advice
@@ -93,11 +94,29 @@ class Loading(Choosy):
         self.loaded.wait(60)
 
 
+class LoadingLater(Choosy):
+    """Can be asked from the start, but whoever asks waits until it is loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded = threading.Event()
+
+    @property
+    def is_loading(self) -> bool:
+        return not self.loaded.is_set()
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        self.loaded.wait(60)
+        return super().advise(graph, cluster, flow)
+
+
+@pytest.mark.parametrize("make", [Loading, LoadingLater])
 @cluster_test(**NO_MEMORY)
 async def test_a_graph_that_came_while_the_advisor_loaded_is_asked_about_once_it_has(
-    c: Client, s: Scheduler, a: Worker, b: Worker
+    c: Client, s: Scheduler, a: Worker, b: Worker, make: type[Loading | LoadingLater]
 ) -> None:
-    advisor = Loading()
+    """Tasks waited as long as they may for an answer that could not come."""
+    advisor = make()
     plugin = plugin_of(advisor)
     await s.register_scheduler_plugin(plugin, idempotent=True)
     session = plugin.session
