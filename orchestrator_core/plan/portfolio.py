@@ -13,6 +13,7 @@ import contextlib
 import difflib
 import time
 from collections.abc import Collection, Sequence, Set
+from functools import cached_property
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput, UnsupportedInstance
@@ -25,6 +26,7 @@ from orchestrator_core.plan.engine.compiled import not_compiling
 from orchestrator_core.plan.first_bound import first_bound
 from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.guard import guarded
+from orchestrator_core.plan.held import Held
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.effort import Effort
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
@@ -40,8 +42,9 @@ from orchestrator_core.plan.search.general_search import GeneralSearch
 from orchestrator_core.plan.search.local_search import LocalSearch
 from orchestrator_core.plan.together import Aside, one_by_one, search
 
-FREE = 0.005
-"""List planners that are through in less than these seconds always run."""
+FREE, POLISH = 0.005, 0.002
+"""Seconds that planning takes in any case: for list planners that are through in less, and of these
+the last for a search, if it can begin in so few."""
 
 TO_START = 0.5
 """With fewer seconds left, no helper is started; one that is kept from an earlier plan is asked."""
@@ -138,26 +141,38 @@ class _Planning:
         self.board, self.began = board, time.monotonic()
         self.until = self.began + board.budget.seconds
         self.by_steps = board.budget.iterations is not None
-        self.effort: Effort | None = None
+        self.polisher: LocalSearch | None = None
+        self.held = Held(board)
         if hint is not None:
             board.consider(HINT, Proposal(hint), 0.0)
 
     def ask(self, planners: Sequence[Planner]) -> PlanResult:
         lists = [planner for planner in planners if planner.lane is Lane.LIST]
+        self.polisher = next((each for each in planners if isinstance(each, LocalSearch)), None)
         for planner in lists:
             self._list(planner)
+        self.held.release()
+        self._polish()
         if lists:
             self._bound()
         for planner in planners:
             if planner.lane is Lane.APART and not self.board.good_enough:
                 self._apart(planner)
+        if self.board.incumbent is None or self.by_steps or self._left() > 0:
+            self._search(planners)
+        elif not self.board.good_enough:
+            for planner in planners:
+                if planner.name not in self.board.attempts:
+                    self._not_tried(planner)
+        return self.board.result(time.monotonic() - self.began)
+
+    def _search(self, planners: Sequence[Planner]) -> None:
         searches = self._able(planners, Lane.SEARCH)
         helpers = self._able(planners, Lane.HELPER)
         if self.by_steps:
             self._by_steps(searches, helpers)
         else:
             self._by_clock(searches, helpers)
-        return self.board.result(time.monotonic() - self.began)
 
     def _able(self, planners: Sequence[Planner], lane: Lane) -> list[Planner]:
         """Those of the lane that can take the instance, if there is anything left to gain."""
@@ -188,7 +203,10 @@ class _Planning:
         if not self._affords(planner):
             self._not_tried(planner)
             return
-        search(board, [planner], self.until, None)
+        if board.incumbent is None or self.by_steps or self._left() > 0:
+            search(board, [planner], self.until, None)
+        else:
+            self.held.ask(planner)
         if self.by_steps or self._left() > 0:
             self._bound()
 
@@ -209,11 +227,30 @@ class _Planning:
         spent = time.monotonic() - self.began
         if self._left() <= 0 and spent >= FREE:
             return False
-        if self.effort is None:
-            first = max((a.seconds for a in self.board.attempts.values()), default=0.0)
-            self.effort = Effort.of(self.board.instance, first)
-        takes = planner.seconds(self.effort) if isinstance(planner, ListPlanner) else 0.0
-        return takes <= max(self._left(), FREE - spent)
+        left = max(self._left(), FREE - (POLISH if self._polishes else 0.0) - spent)
+        takes = planner.seconds(self._effort) if isinstance(planner, ListPlanner) else 0.0
+        return takes <= left
+
+    @cached_property
+    def _effort(self) -> Effort:
+        first = max((a.seconds for a in self.board.attempts.values()), default=0.0)
+        return Effort.of(self.board.instance, first)
+
+    @cached_property
+    def _polishes(self) -> bool:
+        """Can a search begin in the last part of the free time, where the budget is shorter?"""
+        planner = self.polisher
+        if planner is None or self.by_steps or self.until >= self.began + FREE:
+            return False
+        return planner.seconds(self._effort) <= POLISH and self._can_take_it(planner)
+
+    def _polish(self) -> None:
+        """Search in what the lists left of the free time."""
+        board, free, planner = self.board, self.began + FREE, self.polisher
+        if board.incumbent is None or board.good_enough or not self._polishes or planner is None:
+            return
+        if planner.seconds(self._effort) <= free - time.monotonic():
+            search(board, [planner], free, None)
 
     def _apart(self, planner: Planner) -> None:
         """To its end, or until it counts as hanging."""

@@ -20,18 +20,20 @@ from orchestrator_core.errors import (
     UnsupportedInstance,
 )
 from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
-from orchestrator_core.plan import PlanResult, PlanStatus, portfolio
+from orchestrator_core.plan import PlanResult, PlanStatus, board, portfolio
 from orchestrator_core.plan.bounds import lower_bound
 from orchestrator_core.plan.bounds.check_certificate import verify
 from orchestrator_core.plan.bounds.grid import rounded_up, unit_of
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.delayed import delayed
 from orchestrator_core.plan.lane import Lane
-from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
+from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Planner, Proposal
 from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Assignment, Schedule
+from orchestrator_core.plan.search.local_search import LocalSearch
 from tests.plan.papers import topcuoglu
 from tests.strategies import instances
 
@@ -300,19 +302,62 @@ def test_without_time_the_bound_waits_for_the_lists(
 ) -> None:
     """It took a third of the milliseconds that list planners have in any case."""
     asked: list[str] = []
-    search, first_bound = portfolio.search, portfolio.first_bound
+    listed, first_bound = ListPlanner.plan, portfolio.first_bound
 
-    def searched(board: Any, planners: list[Planner], *rest: Any) -> None:
-        asked.extend(planner.name for planner in planners)
-        search(board, planners, *rest)
+    def planned(planner: ListPlanner, brief: Brief) -> Iterator[Proposal]:
+        asked.append(planner.name)
+        return listed(planner, brief)
 
     def bounded(*given: Any) -> Any:
         asked.append("bound")
         return first_bound(*given)
 
-    monkeypatch.setattr(portfolio, "search", searched)
+    monkeypatch.setattr(ListPlanner, "plan", planned)
     monkeypatch.setattr(portfolio, "first_bound", bounded)
     monkeypatch.setattr(portfolio, "FREE", math.inf)
     result = plan(topcuoglu(), Budget(seconds=seconds), ["heft", "cpop"])
     assert asked == turns
     assert result.lower_bound > 0
+
+
+@dataclass
+class Listed(Fake):
+    """A fake list planner that proposes one schedule."""
+
+    lane: ClassVar[Lane] = Lane.LIST
+
+
+def test_without_time_the_best_of_the_lists_is_checked_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """HEFT comes to 80 s, what is longer than the best is not checked, what is invalid is named."""
+    checked: list[float] = []
+
+    def check(instance: Instance, schedule: Schedule) -> None:
+        checked.append(schedule.makespan)
+        check_schedule(instance, schedule)
+
+    def late(seconds: float) -> Callable[[Instance], Proposal]:
+        best = plan(topcuoglu(), Budget(iterations=500)).schedule
+        return lambda _: Proposal(delayed(best, seconds))
+
+    monkeypatch.setattr(board, "check_schedule", check)
+    monkeypatch.setattr(portfolio, "FREE", math.inf)
+    fakes = [Listed(late(5.0), "five"), Listed(late(2.0), "two"), Listed(late(-2.0), "less")]
+    checked.clear()
+    result = plan(topcuoglu(), Budget(seconds=0.0), _registry=[HEFT, *fakes])
+    assert checked == [80.0, 71.0, 75.0]
+    assert (result.planner, result.makespan) == ("two", 75.0)
+    notes = {attempt.planner: attempt.note for attempt in result.attempts}
+    assert "invalid" in notes["less"]
+    assert notes["five"] == ""
+
+
+def test_what_the_lists_leave_of_the_free_time_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portfolio, "FREE", 0.5)
+    monkeypatch.setattr(LocalSearch, "seconds", lambda *_: 0.0)
+    result = plan(topcuoglu(), Budget(seconds=0.0), ["heft", "local-search", "cpsat"])
+    assert result.makespan == 73.0
+    notes = {attempt.planner: attempt.note for attempt in result.attempts}
+    assert "schedules tried" in notes["local-search"]
+    assert "not tried" in notes["cpsat"]

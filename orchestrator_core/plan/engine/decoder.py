@@ -175,8 +175,8 @@ def only_threads(problem: Problem) -> bool:
     """Can nothing but threads ever be scarce, and does every task take one of them?"""
     if bool((problem.threads > 1).any()) or encodes(problem):
         return False
-    limit = capacity(problem)[:, 1:]
-    return bool((_most_taken(problem) <= limit).all())
+    limit = np.column_stack([problem.worker_memory, problem.supply]) * (1 + ROUNDING)
+    return bool(np.isinf(limit).all() or (_most_taken(problem) <= limit).all())
 
 
 def encodes(problem: Problem) -> bool:

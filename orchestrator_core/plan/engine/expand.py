@@ -116,11 +116,11 @@ def _expand(instance: Instance) -> Problem:
     columns: dict[str, NDArray[Any]] = {
         "task": task,
         "instance": number,
-        "mode_begin": graph.mode_ptr[:-1][task],
-        "mode_end": graph.mode_ptr[1:][task],
-        "output_bytes": graph.output_bytes[task],
-        "release": graph.release[task],
-        "deadline": graph.deadline[task],
+        "mode_begin": np.repeat(graph.mode_ptr[:-1], graph.count),
+        "mode_end": np.repeat(graph.mode_ptr[1:], graph.count),
+        "output_bytes": np.repeat(graph.output_bytes, graph.count),
+        "release": np.repeat(graph.release, graph.count),
+        "deadline": np.repeat(graph.deadline, graph.count),
         "in_ptr": graph.predecessor_ptr if single else _pointers(consumer, n),
         "in_task": producer[into],
         "in_bytes": nbytes[into],
@@ -169,12 +169,22 @@ def _table(rows: list[list[float]], names: list[str]) -> Floats:
 def _spread(sizes: Ints) -> tuple[Ints, Ints]:
     """(group, place in the group) of every member of groups of these sizes."""
     group = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+    return group, _counted_on(np.zeros(len(sizes), dtype=np.int64), sizes)
+
+
+def _counted_on(first: Ints, sizes: Ints) -> Ints:
+    """``first[0], first[0] + 1, ..``, so many, then the same from ``first[1]`` on, and so on."""
     begin = np.cumsum(sizes) - sizes
-    return group, np.arange(len(group), dtype=np.int64) - begin[group]
+    found = np.repeat(first - begin, sizes)
+    found += np.arange(len(found), dtype=np.int64)
+    return found
 
 
 def _pointers(ends: Ints, n: int) -> Ints:
-    return np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n))]).astype(np.int64)
+    pointers = np.zeros(n + 1, dtype=np.int64)
+    if len(ends):
+        np.cumsum(np.bincount(ends, minlength=n), out=pointers[1:])
+    return pointers
 
 
 def _edges(graph: TaskGraph) -> tuple[Ints, Ints, Floats]:
@@ -201,5 +211,4 @@ def _edges(graph: TaskGraph) -> tuple[Ints, Ints, Floats]:
 
 def _expand_order(graph: TaskGraph) -> Ints:
     first = np.cumsum(graph.count) - graph.count
-    task, number = _spread(graph.count[graph.topological])
-    return first[graph.topological][task] + number
+    return _counted_on(first[graph.topological], graph.count[graph.topological])

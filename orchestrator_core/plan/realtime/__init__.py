@@ -2,7 +2,8 @@
 
 In the order of reading: `feasibility`, with `verdict`, what comes out; `demand`, `prove` and
 `exact`, the tests, the search and the solver behind it; `deadlines`, an instance with some of its
-deadlines; `admit` with `flows`, `unroll` and `server`, for flows that run again and again.
+deadlines; `admit` with `flows`, `unroll`, `server` and `overlap`, for flows that run again and
+again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Necessary tests come first: the utilisation of the workers, and of each set of workers to which some
 tasks are confined. Then one hyperperiod is planned in such a way that nothing is left over at its
-end: its schedule can be repeated for ever. Sporadic flows get a server; so do all flows where the
-hyperperiod is too long to be planned.
+end: its schedule can be repeated for ever. Where deadlines reach over that end, several are planned
+that overlap. Sporadic flows get a server; so do all flows where the hyperperiod is too long to be
+planned.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from orchestrator_core.plan.given import check_budget, check_instance
 from orchestrator_core.plan.realtime.demand import confined, least_work
 from orchestrator_core.plan.realtime.feasibility import feasibility
 from orchestrator_core.plan.realtime.flows import Flow, PeriodicFlow, SporadicFlow
+from orchestrator_core.plan.realtime.overlap import HYPERPERIODS, Cycle, Flows, cycle
 from orchestrator_core.plan.realtime.prove import load
 from orchestrator_core.plan.realtime.server import response, server_of
 from orchestrator_core.plan.realtime.unroll import Release, hyperperiod, releases, unroll
-from orchestrator_core.plan.realtime.verdict import Feasible, Infeasible, Unknown, Verdict
+from orchestrator_core.plan.realtime.verdict import Feasible, Infeasible, Unknown
 from orchestrator_core.plan.schedule import Schedule
 
 LARGEST = 5_000
@@ -42,7 +44,8 @@ class Admitted:
     Attributes:
         schedule: of one hyperperiod; task names are ``flow/number/task``. Repeat it every
             `hyperperiod` seconds from `begin` on; what is released before `begin` has its place in
-            the repetition before that one.
+            the repetition before that one. It may reach over its end where deadlines do.
+        hyperperiod: in seconds; several times that of the flows where only so a plan repeats.
         response: by flow, the longest time from a release or an arrival to its last end; seconds.
         served: flows that run in slots of a server.
     """
@@ -152,49 +155,75 @@ class _Admission:
         self.asked = {flow.name: flow for flow in flows}
 
     def decide(self) -> Admitted | Refused:
-        cuts = self._cuts()
-        refusals = []
+        refusals, cuts = [], self._cuts()
+        members = [releases(self.flows, self.length, begin, self.length) for begin in cuts]
+        whole = [_whole(each, self.length) for each in members]
+        ways = len(cuts) + (not any(whole))
         for number, begin in enumerate(cuts):
-            left = (self.until - time.perf_counter()) / (len(cuts) - number)
-            answer = self._at(begin, max(0.0, left))
+            budget = self._part(ways - number)
+            answer = self._at(begin, members[number], whole[number], budget)
             if isinstance(answer, Admitted) or answer.proven:
                 return answer
             refusals.append(answer)
-        return refusals[0]
+        return refusals[0] if any(whole) else self._overlapping(cuts[0], self._part(1))
+
+    def _part(self, parts: int) -> Budget:
+        """One of so many parts of what is left."""
+        left = max(0.0, self.until - time.perf_counter())
+        return Budget(seconds=left / parts, seed=self.budget.seed)
 
     def _cuts(self) -> list[float]:
         """Where the hyperperiod may begin: at releases, the latest first offsets first."""
         offsets = sorted({flow.offset for flow in self.flows}, reverse=True)
         return offsets[:CUTS]
 
-    def _at(self, begin: float, seconds: float) -> Admitted | Refused:
-        members = releases(self.flows, self.length, begin)
-        whole = all(r.at + r.flow.relative_deadline <= self.length * (1 + 1e-9) for r in members)
-        exact = whole and not self.served
-        try:
-            instance = unroll(self.cluster, members)
-        except InfeasibleInstance as error:
-            return Refused(f"{error}", exact, _flows_of([error.task or ""]))
-        budget = Budget(seconds=seconds, seed=self.budget.seed)
-        return self._told(feasibility(instance, budget), members, begin, exact)
-
-    def _told(
-        self, verdict: Verdict, members: list[Release], begin: float, exact: bool
+    def _at(
+        self, begin: float, members: list[Release], whole: bool, budget: Budget
     ) -> Admitted | Refused:
-        match verdict:
-            case Feasible(schedule):
-                slots: dict[str, list[Release]] = {}
-                for release in members:
-                    slots.setdefault(release.flow.name, []).append(release)
-                bound = {
-                    name: response(schedule, own, self.length, name in self.served)
-                    for name, own in slots.items()
-                }
-                return Admitted(schedule, self.length, begin, bound, self.served)
-            case Infeasible(conflict, reason):
-                return Refused(reason, exact, _flows_of(conflict))
-            case Unknown(reason):
-                return Refused(reason, proven=False)
+        """Nothing is left over at the end of the hyperperiod."""
+        proves = whole and not self.served
+        try:
+            verdict = feasibility(unroll(self.cluster, members), budget)
+        except InfeasibleInstance as error:
+            return Refused(f"{error}", proves, _flows_of([error.task or ""]))
+        if isinstance(verdict, Feasible):
+            return self._admitted(verdict.schedule, members, begin, self.length)
+        return _refused(verdict, proves)
+
+    def _overlapping(self, begin: float, budget: Budget) -> Admitted | Refused:
+        """Some deadlines reach into the next hyperperiod, wherever it begins."""
+        repeated = Flows(self.cluster, self.flows, self.length, begin)
+        most = max(1, min(HYPERPERIODS, int(LARGEST / _size(self.flows, self.length))))
+        try:
+            found = cycle(repeated, most, budget)
+        except InfeasibleInstance as error:
+            return Refused(f"{error}", not self.served, _flows_of([error.task or ""]))
+        if isinstance(found, Cycle):
+            return self._admitted(found.schedule, found.members, begin, found.length)
+        return _refused(found, proves=not self.served)
+
+    def _admitted(
+        self, schedule: Schedule, members: list[Release], begin: float, length: float
+    ) -> Admitted:
+        slots: dict[str, list[Release]] = {}
+        for release in members:
+            slots.setdefault(release.flow.name, []).append(release)
+        bound = {
+            name: response(schedule, own, length, name in self.served)
+            for name, own in slots.items()
+        }
+        return Admitted(schedule, length, begin, bound, self.served)
+
+
+def _whole(members: Sequence[Release], length: float) -> bool:
+    """Do all deadlines lie within the hyperperiod?"""
+    return all(r.at + r.flow.relative_deadline <= length * (1 + 1e-9) for r in members)
+
+
+def _refused(verdict: Infeasible | Unknown, proves: bool) -> Refused:
+    if isinstance(verdict, Infeasible):
+        return Refused(verdict.reason, proves, _flows_of(verdict.conflict))
+    return Refused(verdict.reason, proven=False)
 
 
 def _periodic(flows: Sequence[Flow]) -> tuple[list[PeriodicFlow], tuple[str, ...], float]:

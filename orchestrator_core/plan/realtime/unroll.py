@@ -41,10 +41,13 @@ def hyperperiod(periods: Sequence[float]) -> Fraction:
     return Fraction(top, bottom)
 
 
-def releases(flows: Sequence[PeriodicFlow], length: float, begin: float) -> list[Release]:
-    """All releases in [begin, begin + length), counted from `begin`; none may end after `length`.
+def releases(
+    flows: Sequence[PeriodicFlow], length: float, begin: float, last: float
+) -> list[Release]:
+    """All releases in [begin, begin + length), counted from `begin`; none may end after `last`.
 
-    A schedule of them can be repeated every `length` seconds, since nothing is left over.
+    With `length` for `last`, a schedule of them can be repeated every `length` seconds, since
+    nothing is left over.
     """
     found = []
     for flow in flows:
@@ -54,7 +57,7 @@ def releases(flows: Sequence[PeriodicFlow], length: float, begin: float) -> list
             phase = 0.0
         for number in range(count):
             at = phase + number * flow.period
-            found.append(Release(flow, number, at, min(at + flow.relative_deadline, length)))
+            found.append(Release(flow, number, at, min(at + flow.relative_deadline, last)))
     return found
 
 

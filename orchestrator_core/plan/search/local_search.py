@@ -18,6 +18,7 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.decoder import only_threads
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.lane import Lane
+from orchestrator_core.plan.lists.effort import Effort
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
@@ -29,6 +30,12 @@ ROUND_SECONDS = 0.008
 
 ROUND_TASKS = 20_000
 """Placed tasks in a round where steps are counted, so that rounds do not depend on the clock."""
+
+TASKS_PER_SECOND = 5_000_000
+"""Tasks that are placed in a second, about: no round is longer than what is left."""
+
+TO_BEGIN, TO_BEGIN_PER_CHOICE = 4e-4, 4e-7
+"""Seconds until the first move: in any case, and for each task and worker."""
 
 TAKEN = ("makespan", "tardiness")
 """Criteria that grow with every end, so that a trial can be left before it is decoded whole."""
@@ -63,6 +70,10 @@ class LocalSearch:
         if any(demand.consumes for demand in instance.graph.demands):
             return "it takes no stock"
         return None
+
+    def seconds(self, effort: Effort) -> float:
+        """About how long it takes until its first move."""
+        return TO_BEGIN + TO_BEGIN_PER_CHOICE * effort.choices
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
         if len(brief.instance.graph) == 0:
@@ -132,6 +143,8 @@ class _Clock:
             )
             return
         began = time.perf_counter()
-        engine.go(1 << 40, int(self._work), heat, target, arcs)
+        left = max(0.0, self._began + self.budget.seconds - began)
+        work = min(self._work, TASKS_PER_SECOND * left)
+        engine.go(1 << 40, int(work), heat, target, arcs)
         seconds = max(time.perf_counter() - began, 1e-6)
         self._work = max(100.0, self._work * min(2.0, max(0.5, ROUND_SECONDS / seconds)))
