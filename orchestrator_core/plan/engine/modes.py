@@ -16,8 +16,12 @@ def over_modes(problem: Problem, reduce: np.ufunc, per_mode: NDArray[Any]) -> ND
     n = problem.n_tasks
     if n == len(per_mode) and bool((problem.mode_begin == np.arange(n)).all()):
         return per_mode  # one mode each and no counts: copies of a million rows cost memory
-    # Single tasks of one task stand together, in the order of its modes.
-    first = np.flatnonzero(np.diff(problem.mode_begin, prepend=-1))
+    steps = np.diff(problem.mode_begin, prepend=-1)
+    if (steps < 0).any():
+        begins, place = np.unique(problem.mode_begin, return_inverse=True)
+        return np.asarray(reduce.reduceat(per_mode, begins)[place])
+    # Single tasks of one task stand together: nothing has to be sorted.
+    first = np.flatnonzero(steps)
     reduced = reduce.reduceat(per_mode, problem.mode_begin[first])
     return np.repeat(reduced, np.diff(first, append=n), axis=0)
 
