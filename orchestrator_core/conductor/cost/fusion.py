@@ -115,12 +115,13 @@ class _Plan:
 
     def _may_repeat(self, node: Node, homes: Mapping[Node, bool], is_all: bool) -> bool:
         """May it be computed in all these groups? And outside of them too, if these are not all?"""
-        readers = self.flow.readers[node.output]
-        is_shared = len(readers) > 1
+        readers, platform = self.flow.readers[node.output], self.flow.platform
         if facts.is_expensive(node):
+            is_thick = platform == "cpu" and self._arrays(node) > 1
             is_once = is_all and len(homes) == 1 and not any(homes.values())
-            return is_once and not (is_shared and self._arrays(node) > 1)
-        if node.name in facts.JOINED and (is_shared or len(homes) > 1):
+            return is_once and not (is_thick and len(readers) > 1)
+        if facts.is_made_once(node, platform) and max(len(readers), len(homes)) > 1:
+            # Two that are nothing else in their kernels each make it for themselves.
             return len(readers) == 2 and homes.keys() == set(readers)
         return is_all or self._arrays(node) <= 1
 
@@ -138,7 +139,7 @@ class _Plan:
             passes_on = reader in self.inner and reader.name not in facts.VIEWS
             indexers |= self._indexers[reader] if passes_on else {reader}
         copies = sum(self._copies.get(each, 1.0) for each in indexers) / len(homes)
-        if copies > facts.most_copies(node):
+        if copies > facts.most_copies(node, self.flow.platform):
             return True
         self._indexers[node], self._copies[node] = indexers, copies
         return False
