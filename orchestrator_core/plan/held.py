@@ -21,7 +21,7 @@ class Held:
         """Keep all that the planner proposes."""
         turn = Turn(planner, self._board.brief(0.0))
         while (found := turn.step()) is not None:
-            value = (math.inf,)
+            value: Value = (math.inf,)
             if found.schedule is not None:
                 value = self._board.judge.value(found.schedule)
             self._proposals.append((value, planner.name, found, turn.seconds))
