@@ -72,17 +72,33 @@ def mamba_trained(length: int, d: int, n: int) -> Made:
     return jax.value_and_grad(loss, argnums=(0, 1, 2, 3, 4)), mamba_arguments(length, d, n)
 
 
+def affine_in_parallel(decay: Array, added: Array) -> Array:
+    """All states of a diagonal recurrence by `associative_scan` (Martin & Cundy 2018)."""
+
+    def combine(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array]:
+        return one[0] * two[0], two[0] * one[1] + two[1]
+
+    _, h = jax.lax.associative_scan(combine, (decay, added))
+    return h
+
+
+def diagonal(length: int, d: int) -> Made:
+    return affine_in_parallel, [uniform(0.0, 1.0, length, d), normal(length, d)]
+
+
+def diagonal_trained(length: int, d: int) -> Made:
+    def loss(decay: Array, added: Array) -> Array:
+        return jnp.sum(jnp.sin(affine_in_parallel(decay, added)))
+
+    return jax.value_and_grad(loss, argnums=(0, 1)), diagonal(length, d)[1]
+
+
 def mamba_in_parallel(length: int, d: int, n: int) -> Made:
     """The same forward, by `associative_scan`."""
 
     def run(x: Array, dt: Array, a: Array, b: Array, c: Array) -> Array:
         decay, added, read = selective(x, dt, a, b, c)
-
-        def combine(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array]:
-            return one[0] * two[0], two[0] * one[1] + two[1]
-
-        _, h = jax.lax.associative_scan(combine, (decay, added))
-        return jnp.einsum("tdn,tn->td", h, read)
+        return jnp.einsum("tdn,tn->td", affine_in_parallel(decay, added), read)
 
     return run, mamba_arguments(length, d, n)
 
@@ -107,6 +123,13 @@ RECURRENCES = (
         20.0,
         "memory",
     ),
+    Case("a diagonal by associative_scan, T = 1024, 256", lambda: diagonal(1024, 256), 1.0),
+    Case(
+        "the same with gradients, T = 1024, 256",
+        lambda: diagonal_trained(1024, 256),
+        1.0,
+    ),
+    Case("a diagonal by associative_scan, T = 4096, 16", lambda: diagonal(4096, 16), 1.0),
     Case(
         "Mamba by associative_scan, T = 2048, 128 x 16",
         lambda: mamba_in_parallel(2048, 128, 16),
