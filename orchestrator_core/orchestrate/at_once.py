@@ -15,6 +15,7 @@ from typing import Protocol
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.measures.admission import ENOUGH_GAIN
 from orchestrator_core.execute.measures.measures import NONE
 from orchestrator_core.execute.mending_rules import WORTH
 from orchestrator_core.execute.record import PlanRecord
@@ -33,9 +34,9 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
 
-STEADY = 0.15
+STEADY = ENOUGH_GAIN
 """Part of the remaining time that a change must save where the plan saves memory, which no repair
-looks at."""
+looks at: what saves so much may hold any number of bytes."""
 
 FEW = 2
 """Other plans that are tried for their bytes while somebody waits."""
