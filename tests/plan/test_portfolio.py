@@ -354,7 +354,7 @@ def test_without_time_the_best_of_the_lists_is_checked_first(
 
 
 def test_what_the_lists_leave_of_the_free_time_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portfolio, "FREE", 0.5)
+    monkeypatch.setattr(portfolio, "FREE", 2.0)
     monkeypatch.setattr(LocalSearch, "seconds", lambda *_: 0.0)
     result = plan(topcuoglu(), Budget(seconds=0.0), ["heft", "local-search", "cpsat"])
     assert result.makespan == 73.0

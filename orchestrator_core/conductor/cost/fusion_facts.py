@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from orchestrator_core.conductor.cost.rules.elementwise import COMPOSED, SIMPLE, TRANSCENDENTAL
-from orchestrator_core.conductor.cost.rules.reductions import SCATTERS
+from orchestrator_core.conductor.cost.rules.reductions import COMBINED, SCATTERS
 from orchestrator_core.conductor.cost.rules.registry import words
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal
@@ -113,9 +113,10 @@ CUTTING = frozenset({"slice", "dynamic_slice", "gather"})
 IN_PLACE = SCATTERS | {"dynamic_update_slice"}
 """They write into their first input if nobody needs it any more."""
 
-READ_BEFORE = words("cumlogsumexp cummax cummin cumprod cumsum sort")
+READ_BEFORE = frozenset({*COMBINED, "sort"})
 """They have read all of an input before they write the output of the same position: sorting is done
 in place, and running operations put together what windows have come to."""
+
 
 BARRIER = "optimization_barrier"
 
