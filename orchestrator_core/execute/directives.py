@@ -45,7 +45,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """See to it that `key` runs in `slot`; if it is held, it is held no more."""
+    """See to it that `key` runs in `slot`; if it is held, decide about it anew."""
 
     key: Key
     slot: Slot

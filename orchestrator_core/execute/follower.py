@@ -118,11 +118,26 @@ class Follower:
         for key, worker in (sent or {}).items():
             if key in slots and key not in self._slots:
                 self._keys.put(key, Slot(worker, slots[key].rank), PLACED)
-        directives = [self._replan(key, slot) for key, slot in slots.items()]
+        for key in slots:
+            self._holds.drop(key)
+        directives = self._replanned(slots)
         if holds:
             kept = {key: hold for key, hold in holds.items() if key in slots}
             self._holds.add(kept, self._was_sent, self._is_done)
-        return tuple([each for each in directives if each is not None])
+        return directives
+
+    def mended(self, slots: Mapping[Key, Slot]) -> tuple[Directive, ...]:
+        """The plan of these keys was changed on the way.
+
+        As `planned`, but who was to be held still is, unless it or what it waits for goes
+        elsewhere: a plan that keeps tasks back until there is room is nothing without that.
+        """
+        if self.disabled is not None:
+            return ()
+        before = self._slots
+        moved = [k for k, slot in slots.items() if k in before and slot.worker != before[k].worker]
+        freed = self._holds.part(moved)
+        return self._replanned(slots) + self._again(freed)
 
     def decide(self, key: Key, running: Container[str], now: float = 0.0) -> str | Stage | None:
         """The worker that the ready task goes to now, `Stage.HELD`, or None: the host decides."""
@@ -222,15 +237,18 @@ class Follower:
         if held != self._holds.waiting.keys():
             yield f"{len(held)} keys are held, {len(self._holds.waiting)} of them will be let go"
 
+    def _replanned(self, slots: Mapping[Key, Slot]) -> tuple[Directive, ...]:
+        directives = [self._replan(key, slot) for key, slot in slots.items()]
+        return tuple([each for each in directives if each is not None])
+
     def _replan(self, key: Key, slot: Slot) -> Directive | None:
         before = self._slots.get(key)
         if before is None:
             self._keys.put(key, slot, PLANNED)
             return Place(key, slot)
         stage = self._stages[key]
-        self._holds.drop(key)
         if stage not in (PLACED, FINISHED):
-            self._keys.put(key, slot, PLANNED)
+            self._keys.put(key, slot, HELD if key in self._holds.waiting else PLANNED)
             return Place(key, slot)
         self._keys.put(key, slot, stage)
         moved = stage is PLACED and slot.worker != before.worker

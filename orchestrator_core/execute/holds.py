@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from orchestrator_core.execute.directives import Hold, Key
 
@@ -85,10 +85,24 @@ class Holds:
         del self._patience[key]
         self._deadline.pop(key, None)
 
+    def part(self, keys: Collection[Key]) -> list[Key]:
+        """None of these keys waits for another one any more, nor any for them; the keys that were
+        held back because of it."""
+        apart = {waiter for key in keys for waiter in self._waiting_for(key)}
+        apart.update(key for key in keys if key in self._left)
+        held = [key for key in apart if key in self._deadline]
+        for key in apart:
+            self.drop(key)
+        return held
+
     def clear(self) -> None:
         """Nothing is held."""
         for books in (self._left, self._patience, self._waiters, self._deadline):
             books.clear()
+
+    def _waiting_for(self, key: Key) -> Iterator[Key]:
+        for is_done in (False, True):
+            yield from self._waiters.get((key, is_done), ())
 
     def _happened(self, cause: tuple[Key, bool]) -> list[Key]:
         freed = []

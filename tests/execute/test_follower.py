@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator_core.execute.directives import Disable, Place, Release, Slot
+from orchestrator_core.execute.directives import Disable, Hold, Place, Release, Slot
 from orchestrator_core.execute.follower import Follower
 from orchestrator_core.execute.stage import Stage
 
@@ -68,6 +68,27 @@ def test_a_second_plan_for_a_key_replaces_the_first() -> None:
     assert follower.check() == ()
 
 
+def test_a_plan_that_is_mended_holds_whom_it_held() -> None:
+    follower = Follower()
+    until_b = Hold(done=frozenset("b"), patience=9.0)
+    follower.planned({"a": A, "b": B, "c": A}, {"a": until_b, "c": until_b})
+    assert follower.decide("a", {"alice"}, now=1.0) is Stage.HELD
+    later = Slot("alice", 7)
+    assert follower.mended({"a": later, "c": B}) == (Place("a", later), Place("c", B))
+    assert follower.held == {"a": 10.0}, "it stays where it was, and has waited for a while"
+    assert follower.decide("c", {"bob"}, now=2.0) == "bob", "who goes elsewhere is free"
+    assert follower.check() == ()
+    assert follower.finished("b") == (Place("a", later),)
+
+
+def test_nobody_waits_for_who_goes_elsewhere() -> None:
+    follower = Follower()
+    follower.planned({"a": A, "b": B}, {"a": Hold(done=frozenset("b"))})
+    assert follower.decide("a", {"alice"}, now=1.0) is Stage.HELD
+    assert follower.mended({"b": A}) == (Place("b", A), Place("a", A))
+    assert follower.decide("a", {"alice"}, now=1.0) == "alice"
+
+
 def test_one_fault_is_forgiven_two_are_not() -> None:
     follower = Follower()
     follower.planned({"a": A, "b": B})
@@ -95,7 +116,7 @@ KEYS = st.sampled_from("abcde")
 NAMES = st.sampled_from(["alice", "bob", "carol"])
 SLOTS = st.builds(Slot, NAMES, st.integers(0, 9))
 EVENTS = st.one_of(
-    st.tuples(st.just("planned"), st.dictionaries(KEYS, SLOTS)),
+    st.tuples(st.sampled_from(["planned", "mended"]), st.dictionaries(KEYS, SLOTS)),
     st.tuples(st.just("decide"), KEYS, st.frozensets(NAMES)),
     st.tuples(st.sampled_from(["finished", "failed", "forgotten"]), KEYS),
     st.tuples(st.sampled_from(["worker_lost", "worker_joined"]), NAMES),
@@ -113,7 +134,7 @@ def test_the_books_agree_after_any_events(events: list[Any]) -> None:
         faults += name == "fault"
         if faults >= 2 or name == "clear":
             model.clear()
-        elif name == "planned":
+        elif name in ("planned", "mended"):
             model.update(arguments[0])
         elif name == "forgotten":
             model.pop(arguments[0], None)

@@ -51,6 +51,22 @@ class World:
         sent = {key: worker for key, worker in self.sent.items() if key not in self.follower}
         self.carry(self.follower.planned(slots, holds, sent))
 
+    def mend(self) -> None:
+        """The plan of some keys is changed; only who goes elsewhere, or waits for such, is free."""
+        slots = {
+            key: Slot(self.random.choice(WORKERS), i)
+            for i, key in enumerate(self.inputs)
+            if key not in self.done and self.random.random() < 0.5
+        }
+        before = {key: slot.worker for key, slot in self.follower.slots.items()}
+        at = {key: slot.worker for key, slot in slots.items()}
+        moved = {key for key, worker in at.items() if before.get(key, worker) != worker}
+        held = set(self.follower.to_hold)
+        self.carry(self.follower.mended(slots))
+        kept = set(self.follower.to_hold)
+        assert kept <= held - moved
+        assert moved or kept == held
+
     def hold(self) -> Hold:
         """Perhaps for what comes later, or never: cycles among holds are possible."""
         keys = list(self.inputs)
@@ -176,6 +192,8 @@ EVENTS: list[Callable[[World], None]] = [
     World.clock,
     World.stand_still,
     World.plan,
+    World.mend,
+    World.mend,
     World.new_graph,
 ]
 

@@ -68,3 +68,19 @@ def test_a_dropped_key_is_never_let_go() -> None:
     assert books.begin("y", 0.0)
     books.drop("x")
     assert books.sent("a") == ["y"]
+
+
+def test_who_parts_neither_waits_nor_is_waited_for() -> None:
+    books = held({key: Hold(done=frozenset("a")) for key in "xy"} | {"b": Hold(frozenset("c"))})
+    assert books.begin("x", 0.0)
+    assert books.begin("b", 0.0)
+    assert set(books.part(["a", "b"])) == {"x", "b"}, "y was not ready"
+    assert len(books) == 0
+
+
+def test_those_who_do_not_part_wait_as_before() -> None:
+    books = held({"x": Hold(done=frozenset("a")), "y": Hold(done=frozenset("b"))})
+    assert books.begin("x", 0.0)
+    assert books.part(["b", "c"]) == []
+    assert set(books.keys) == {"x"}
+    assert books.done("a") == ["x"]

@@ -260,7 +260,7 @@ class Control:
             if key in run.coming or self._steering.tasks.state(key) in UNFINISHED
         }
         slots = slots_of(correction.schedule, run.snapshot, workers, only=open_keys)
-        self._steering.follow(slots)
+        self._steering.follow_mended(slots)
         steered.follow(correction.schedule)
         run.notes.append(correction.reason)
         log.debug("the plan of %r is mended: %s", run.snapshot.flow, correction.reason)

@@ -127,6 +127,11 @@ class Steering:
             held = holds if self.mode == "director" else None
             self._carry(self.follower.planned(slots, held, dict(self.tasks.sent(slots))))
 
+    def follow_mended(self, slots: Mapping[Key, Slot]) -> None:
+        """The plan of these keys was changed on the way; what it keeps back, is kept back still."""
+        if self.carrier is not None:
+            self._carry(self.follower.mended(slots))
+
     def give_back(self, keys: Iterable[Key], reason: str) -> None:
         """Leave these keys to Dask."""
         self._carry(self.follower.released(keys, reason))
