@@ -32,7 +32,7 @@ class Advice:
         objective: what the plan minimises, and its repairs too; deadlines come before it.
         holds: by task name: what waits for others although it could be sent.
         prefetch: are outputs to be sent ahead to where they will be needed?
-        worth: part of the remaining time that a change of the plan during the run must save.
+        thrifty: was the plan chosen because it holds few bytes? Its repairs look at them, too.
         max_price: what the run may cost by the workers' prices, its repairs too; None for any.
         setup: by kind of task, the seconds for which a worker's process compiles before its first
             such task; no part of the forecast, which knows of no processes.
@@ -53,7 +53,7 @@ class Advice:
     objective: Objective = MAKESPAN
     holds: Mapping[str, Hold] = field(default_factory=dict)
     prefetch: bool = False
-    worth: float = 0.05
+    thrifty: bool = False
     max_price: float | None = None
     setup: Mapping[str, float] = field(default_factory=dict)
     changeover: float = 0.0

@@ -8,5 +8,9 @@ PAUSE = 0.25
 WORTH = 0.05
 """Part of the remaining time that a change must save."""
 
+THRIFTY_WORTH, ANY_BYTES = 0.2, 0.5
+"""The same where the plan saves memory; and from what saving on a change of such a plan may hold
+more bytes than if all stayed where it is."""
+
 WORTH_SECONDS = 0.1
 """Seconds that it must save at least."""

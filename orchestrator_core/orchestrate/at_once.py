@@ -15,9 +15,7 @@ from typing import Protocol
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
-from orchestrator_core.execute.measures.admission import ENOUGH_GAIN
 from orchestrator_core.execute.measures.measures import NONE
-from orchestrator_core.execute.mending_rules import WORTH
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.orchestrate.expect import steadier, with_measures
 from orchestrator_core.orchestrate.experience import Lessons
@@ -33,10 +31,6 @@ from orchestrator_core.orchestrate.thrifty import Thrift, thrifty
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.result import PlanResult
-
-STEADY = ENOUGH_GAIN
-"""Part of the remaining time that a change must save where the plan saves memory, which no repair
-looks at: what saves so much may hold any number of bytes."""
 
 FEW = 2
 """Other plans that are tried for their bytes while somebody waits."""
@@ -190,7 +184,7 @@ def answer(instance: Instance, found: Finding, cache: str, begun: float) -> Advi
         instance=instance,
         holds=measures.holds if decided.adopt else {},
         prefetch=measures.prefetch and decided.adopt,
-        worth=found.refinement.worth,
+        thrifty=found.refinement.thrifty,
     )
 
 
@@ -206,7 +200,7 @@ def refined(
     forecast = Forecast(instance, pessimistic, result, result.makespan, "miss")
     yield from _saving(thrifty(forecast))
     measures, _ = with_measures(instance, pessimistic, result.schedule)
-    yield Refinement(result, measures, WORTH)
+    yield Refinement(result, measures)
 
 
 def quick(instance: Instance, result: PlanResult) -> Iterator[Refinement]:
@@ -219,9 +213,9 @@ def quick(instance: Instance, result: PlanResult) -> Iterator[Refinement]:
 
 def unrefined(result: PlanResult) -> Refinement:
     """The plan as it is."""
-    return Refinement(result, NONE, WORTH)
+    return Refinement(result, NONE)
 
 
 def _saving(thrift: Thrift | None) -> Iterator[Refinement]:
     if thrift is not None:
-        yield Refinement(thrift.result, thrift.measures, STEADY, thrift.saves, thrift.remark)
+        yield Refinement(thrift.result, thrift.measures, True, thrift.saves, thrift.remark)

@@ -24,7 +24,7 @@ from orchestrator_core.orchestrate.judged import Judged
 from orchestrator_core.plan.canonical import from_canonical, to_canonical
 from orchestrator_core.plan.result import PlanResult
 
-FORMAT = "orchestrator.finding/2"
+FORMAT = "orchestrator.finding/3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Refinement:
 
     Attributes:
         result: the schedule and its proof. measures: what belongs to it.
-        worth: part of the remaining time that a change during the run must save.
+        thrifty: was it chosen because it holds few bytes?
         saves: part of the bytes that Dask alone would hold at once and this does not; 0 if that is
             not what it is for.
         remark: what people are to know about it; empty, or ends with a space.
@@ -41,7 +41,7 @@ class Refinement:
 
     result: PlanResult
     measures: Measures
-    worth: float
+    thrifty: bool = False
     saves: float = 0.0
     remark: str = ""
 
@@ -66,7 +66,7 @@ class _Wire(msgspec.Struct, forbid_unknown_fields=True):
     result: str
     holds: list[tuple[int, list[int], list[int], float]]
     prefetch: bool
-    worth: float
+    thrifty: bool
     saves: float
     remark: str
     cost_bucket: str
@@ -93,7 +93,7 @@ def encode_finding(found: Finding, instance: Instance, graph: Signature) -> byte
             result=plain.to_json().decode(),
             holds=_holds_to_wire(refinement.measures.holds, place),
             prefetch=refinement.measures.prefetch,
-            worth=refinement.worth,
+            thrifty=refinement.thrifty,
             saves=refinement.saves,
             remark=refinement.remark,
             cost_bucket=found.cost_bucket,
@@ -119,7 +119,7 @@ def decode_finding(text: bytes, instance: Instance, graph: Signature) -> Finding
     schedule = from_canonical(result.schedule, instance.graph, instance.cluster, graph, workers)
     measures = Measures(_holds_from_wire(wire.holds, instance, graph), wire.prefetch)
     result = replace(result, schedule=schedule)
-    refinement = Refinement(result, measures, wire.worth, wire.saves, wire.remark)
+    refinement = Refinement(result, measures, wire.thrifty, wire.saves, wire.remark)
     return Finding(refinement, wire.cost_bucket, wire.judged)
 
 

@@ -111,7 +111,7 @@ class TestProcesses:
         assert again.plan.cache == "hit"
         assert again.adopted
         assert again.plan.schedule == found.plan.schedule
-        assert (again.holds, again.worth) == (found.holds, found.worth)
+        assert (again.holds, again.thrifty) == (found.holds, True)
         assert saving(instance, again.plan.schedule) > 0.3
         second.end()
 
@@ -204,7 +204,7 @@ class TestText:
         result, _ = planner.schedule(self.INSTANCE, budget=Budget(iterations=0))
         hold = Hold(frozenset(["step-0"]), frozenset(["load-1", "step-1"]), 3.5)
         judged = Judged(True, "planned: it pays", 3.0, None, Basis(0.05, 4.0, 0.5, -0.1, 0.2))
-        refinement = Refinement(result, Measures({"load-3": hold}, True), 0.15, 0.4, "remark; ")
+        refinement = Refinement(result, Measures({"load-3": hold}, True), True, 0.4, "remark; ")
         return Finding(refinement, "w1", judged)
 
     def text(self) -> bytes:
@@ -217,7 +217,7 @@ class TestText:
         found = self.finding()
         mine, theirs = found.refinement, read.refinement
         assert (read.judged, read.cost_bucket) == (found.judged, "w1")
-        assert (theirs.worth, theirs.saves, theirs.remark) == (0.15, 0.4, "remark; ")
+        assert (theirs.thrifty, theirs.saves, theirs.remark) == (True, 0.4, "remark; ")
         assert {
             (f"other-{a.task}", f"host-{a.worker}", a.start, a.end)
             for a in mine.result.schedule.assignments
@@ -230,8 +230,8 @@ class TestText:
         "change",
         [
             lambda text: text[:-1],
-            lambda text: text.replace(b"finding/2", b"finding/9"),
-            lambda text: text.replace(b'"worth"', b'"value"'),
+            lambda text: text.replace(b"finding/3", b"finding/9"),
+            lambda text: text.replace(b'"thrifty"', b'"value"'),
             lambda text: b"\xff",
         ],
     )

@@ -11,7 +11,7 @@ from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.measures.measures import Measures
 from orchestrator_core.execute.simulate import simulate_default, simulate_placed
 from orchestrator_core.execute.simulate.footprint import footprint
-from orchestrator_core.orchestrate.at_once import STEADY, Question, answer, quick, unrefined
+from orchestrator_core.orchestrate.at_once import Question, answer, quick, unrefined
 from orchestrator_core.orchestrate.expect import expected_makespans
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import Finding, Refinement
@@ -74,7 +74,7 @@ def test_a_plan_that_saves_memory_alone_is_followed() -> None:
     found = thrifty(forecast(instance))
     assert found is not None
     for saves, adopted in ((found.saves, True), (0.0, False)):
-        refinement = Refinement(found.result, found.measures, STEADY, saves, found.remark)
+        refinement = Refinement(found.result, found.measures, True, saves, found.remark)
         advice = asked(instance, refinement, 0.9)
         assert advice.adopted is adopted
         assert bool(advice.holds) is (adopted and bool(found.measures.holds))
@@ -129,7 +129,7 @@ def slow_but_small(instance: Instance) -> Refinement:
     names = instance.graph.names
     hold = Hold(done=frozenset(names[-1:]), patience=1.0)
     holds = {name: hold for name in names if name.startswith("load-")}
-    return Refinement(result, Measures(holds), STEADY, saves=0.1, remark="fewer bytes are held; ")
+    return Refinement(result, Measures(holds), True, saves=0.1, remark="fewer bytes are held; ")
 
 
 class TestBest:

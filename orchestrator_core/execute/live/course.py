@@ -14,7 +14,12 @@ from orchestrator_core.execute.live.pace import Observed, Pace
 from orchestrator_core.execute.live.repricing import reprice
 from orchestrator_core.execute.live.sight import Sight
 from orchestrator_core.execute.live.telling import tell
-from orchestrator_core.execute.mending_rules import WORTH_SECONDS
+from orchestrator_core.execute.mending_rules import (
+    ANY_BYTES,
+    THRIFTY_WORTH,
+    WORTH,
+    WORTH_SECONDS,
+)
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
@@ -52,8 +57,7 @@ class Course:
     Attributes:
         instance: as it was believed when the plan was made. schedule: in force now.
         wanted: tasks whose outputs somebody keeps.
-        worth: part of the remaining time that a change must save; a plan that jumps about helps
-            nobody.
+        thrifty: was the plan chosen because it holds few bytes?
         objective: what the plan minimises; deadlines come before it, as due dates.
         max_price: what the run may cost; None for any price.
         changeover: seconds that are in each duration of `instance` and in none that is seen.
@@ -65,7 +69,7 @@ class Course:
         instance: Instance,
         schedule: Schedule,
         wanted: Collection[str] = (),
-        worth: float = 0.05,
+        thrifty: bool = False,
         objective: Objective = MAKESPAN,
         max_price: float | None = None,
         changeover: float = 0.0,
@@ -75,7 +79,7 @@ class Course:
             objective = lateness_first(objective)
             instance = Instance(softened(instance.graph), instance.cluster, instance.seconds)
         self.instance, self.objective = instance, objective
-        self.wanted, self.worth, self.max_price = tuple(wanted), worth, max_price
+        self.wanted, self.thrifty, self.max_price = tuple(wanted), thrifty, max_price
         self._changeover, self._crowding = changeover, crowding
         self._too_dear = False
         self.follow(schedule)
@@ -96,22 +100,27 @@ class Course:
         pace, running = self._pace(sight)
         rest = self._repriced(sight, sight.paused, pace)
         events = tell(sight, running, rest, self.schedule)
+        problem = self._problem(sight, pace, rest, events)
         if self.objective != MAKESPAN or self.max_price is not None:
-            return self._mended(sight, pace, rest, events, budget)
+            return self._mended(problem, budget)
         found = replan(
             rest,
             self.schedule,
             sight.now,
             events,
-            budget=budget,
+            # A search begins what is urgent early, and so all at once.
+            budget=None if self.thrifty else budget,
             wanted=self.wanted,
             forgets=True,
         )
-        return self._judged(found, sight, rest)
+        return self._judged(found, problem)
 
-    def _pays(self, kept: float, new: float, now: float) -> bool:
-        """Is it worth the unrest to end at `new` instead of `kept`?"""
-        return kept - new > max(WORTH_SECONDS, self.worth * (kept - now))
+    def _pays(self, found: Replan, problem: Mending) -> bool:
+        """Is it worth the unrest? A plan that jumps about helps nobody."""
+        saved, left = found.kept_makespan - found.makespan, found.kept_makespan - problem.now
+        if saved <= max(WORTH_SECONDS, (THRIFTY_WORTH if self.thrifty else WORTH) * left):
+            return False
+        return not self.thrifty or saved > ANY_BYTES * left or not problem.holds_more(found)
 
     def standing(self, sight: Sight) -> tuple[Instance, tuple[Event, ...]]:
         """The problem as it is believed to be now, and what has happened so far.
@@ -131,18 +140,12 @@ class Course:
         running = begun(sight, self.rank)
         return Pace.of(self._observed(sight, running)), running
 
-    def _mended(
-        self,
-        sight: Sight,
-        pace: Pace,
-        rest: Instance,
-        events: tuple[Event, ...],
-        budget: Budget | None,
-    ) -> Correction:
-        """The correction for another objective than the makespan, or within a price."""
+    def _problem(
+        self, sight: Sight, pace: Pace, rest: Instance, events: tuple[Event, ...]
+    ) -> Mending:
         gone = sight.paused | (set(self.schedule.worker_names) - set(rest.cluster.names))
-        whole = self._repriced(sight, gone, pace)
-        problem = Mending(
+        whole = rest if gone == sight.paused else self._repriced(sight, gone, pace)
+        return Mending(
             rest,
             whole,
             self.schedule,
@@ -150,9 +153,12 @@ class Course:
             events,
             self.wanted,
             self.objective,
-            self.worth,
+            WORTH,
             self.max_price,
         )
+
+    def _mended(self, problem: Mending, budget: Budget | None) -> Correction:
+        """The correction for another objective than the makespan, or within a price."""
         found = problem.mended(budget)
         must, better = bool(found.steady.moved), found.best is not found.steady
         remark = _dear(found.costs[1], self.max_price) if not self._too_dear else ""
@@ -164,24 +170,23 @@ class Course:
             reason=_why(found, self.objective),
             end=found.best.makespan,
             blocked=found.best.blocked,
-            rest=rest,
+            rest=problem.rest,
             remark=remark,
         )
 
-    def _judged(self, found: Replan, sight: Sight, rest: Instance) -> Correction:
+    def _judged(self, found: Replan, problem: Mending) -> Correction:
         kept, new = found.kept_makespan, found.makespan
-        workers = rest.cluster.index
+        workers = problem.rest.cluster.index
         must = not math.isfinite(kept) or any(move.source not in workers for move in found.moved)
-        saved = kept - new
-        pays = must or self._pays(kept, new, sight.now)
+        pays = must or (bool(found.moved) and self._pays(found, problem))
         return Correction(
             schedule=found.schedule,
             moves=len(found.moved),
-            pays=pays and (must or bool(found.moved)),
-            reason=_reason(found, must, saved),
+            pays=pays,
+            reason=_reason(found, must, kept - new),
             end=new if pays else kept,
             blocked=found.blocked,
-            rest=rest,
+            rest=problem.rest,
         )
 
     def _observed(

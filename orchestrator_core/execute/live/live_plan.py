@@ -17,7 +17,7 @@ class LivePlan:
     """A plan with the problem that it solves; times in seconds from the start of the run.
 
     Attributes:
-        instance, objective, worth, prefetch, max_price, changeover, crowding: as in `Advice`.
+        instance, objective, thrifty, prefetch, max_price, changeover, crowding: as in `Advice`.
         schedule: the plan. predicted: its makespan, as it was promised.
     """
 
@@ -25,7 +25,7 @@ class LivePlan:
     schedule: Schedule
     predicted: float
     objective: Objective = MAKESPAN
-    worth: float = 0.05
+    thrifty: bool = False
     prefetch: bool = False
     max_price: float | None = None
     changeover: float = 0.0
@@ -42,7 +42,7 @@ class LivePlan:
             plan.schedule,
             plan.predicted,
             advice.objective,
-            advice.worth,
+            advice.thrifty,
             advice.prefetch,
             advice.max_price,
             advice.changeover,
@@ -68,6 +68,6 @@ class LivePlan:
 
     def course(self, wanted: Collection[str]) -> Course:
         """The course of a run that follows it; somebody keeps the `wanted` outputs."""
-        wishes = (self.worth, self.objective, self.max_price)
+        wishes = (self.thrifty, self.objective, self.max_price)
         beliefs = (self.changeover, self.crowding)
         return Course(self.instance, self.schedule, wanted, *wishes, *beliefs)

@@ -1,9 +1,10 @@
-"""Mending a plan that minimises something else than the makespan, or has dates to keep.
+"""Mending a plan that is for something else than the makespan: money, dates, memory.
 
 Repair knows ends and deadlines, and nothing of money or bytes. So it is asked several times, each
 time with other freedom, and what it finds is judged by the objective itself, past and future
 together. The steadiest answer, in which only those tasks go elsewhere that have to, is left only
-for one that saves enough.
+for one that saves enough. A plan that saves memory is repaired for the makespan, and the answer
+judged by the bytes as well.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from orchestrator_core.costs.feasible import earliest_ends
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidSchedule
+from orchestrator_core.execute.simulate.footprint import footprint
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.saving import ROUNDING, saves
@@ -78,8 +80,7 @@ class Mending:
         Raises:
             OrchestratorError: if no repair is possible.
         """
-        workers = len(self.rest.cluster)
-        steady = best = self._repaired(self._limited(np.eye(workers, dtype=np.bool_)), None)
+        steady = best = self._steady()
         kept = values = self._values(steady)
         cost = price = self._cost(steady)
         for freedom in self._freedoms():
@@ -89,6 +90,18 @@ class Mending:
             if saves((self._over(costs), *theirs), ours, self.share)[0]:
                 best, values, price = found, theirs, costs
         return Mended(steady, best, kept, values, (cost, price))
+
+    def holds_more(self, found: Replan) -> bool:
+        """Would the run hold more bytes at one moment than if all stayed where it can?"""
+        try:
+            stays = footprint(self.whole, self._steady().schedule).peak
+            return footprint(self.whole, found.schedule).peak > stays * (1 + ROUNDING)
+        except InvalidSchedule:
+            return True  # Some task is left out; who knows.
+
+    def _steady(self) -> Replan:
+        """Only those tasks go elsewhere that have to."""
+        return self._repaired(self._limited(np.eye(len(self.rest.cluster), dtype=np.bool_)), None)
 
     def _budget(self, budget: Budget | None) -> Budget | None:
         """What is due soon has to overtake what was planned before it: only a search sees to it."""

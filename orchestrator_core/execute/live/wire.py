@@ -12,7 +12,7 @@ from orchestrator_core.execute.live.live_plan import LivePlan
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.schedule import Schedule
 
-FORMAT = "orchestrator.live-plan/1"
+FORMAT = "orchestrator.live-plan/2"
 
 
 class LivePlanWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -23,7 +23,7 @@ class LivePlanWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     schedule: msgspec.Raw
     predicted: float
     objective: str = "makespan"
-    worth: float = 0.05
+    thrifty: bool = False
     prefetch: bool = False
     max_price: float | None = None
     changeover: float = 0.0
@@ -38,7 +38,7 @@ def encode_plan(plan: LivePlan) -> bytes:
             msgspec.Raw(plan.schedule.to_json()),
             plan.predicted,
             str(plan.objective),
-            plan.worth,
+            plan.thrifty,
             plan.prefetch,
             plan.max_price,
             plan.changeover,
@@ -54,8 +54,8 @@ def decode_plan(text: str | bytes) -> LivePlan:
         raise InvalidFormat(f"no live plan in JSON ({FORMAT}): {error}") from None
     if wire.format != FORMAT:
         raise InvalidFormat(f"a live plan of format {wire.format!r}; this version reads {FORMAT!r}")
-    if not (math.isfinite(wire.predicted) and wire.predicted >= 0 and wire.worth >= 0):
-        raise InvalidFormat("a live plan ends after finite seconds, and is worth a part >= 0")
+    if not (math.isfinite(wire.predicted) and wire.predicted >= 0):
+        raise InvalidFormat("a live plan ends after finite seconds")
     if not 0 <= wire.changeover < math.inf:
         raise InvalidFormat("a live plan has finite seconds >= 0 between two tasks")
     if not 1 <= wire.crowding < math.inf:
@@ -67,7 +67,7 @@ def decode_plan(text: str | bytes) -> LivePlan:
         Schedule.from_json(bytes(wire.schedule)),
         wire.predicted,
         Objective.of(wire.objective),
-        wire.worth,
+        wire.thrifty,
         wire.prefetch,
         wire.max_price,
         wire.changeover,

@@ -15,9 +15,11 @@ import numpy as np
 
 from orchestrator_core import Budget, plan
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.live import Course
 from orchestrator_core.plan.warm import warm_up
 from tests.benchmarks.mending.cases import cases
 from tests.benchmarks.mending.emulated import Emulated
+from tests.benchmarks.mending.memory import measure_memory
 
 PLANNED = Budget(seconds=60.0, iterations=300)
 PLANNERS = ("heft", "heft-near", "local-search")
@@ -32,14 +34,14 @@ def measure() -> dict[str, Any]:
     for case in cases():
         schedule = plan(case.believed, PLANNED, PLANNERS).schedule
         truth = Instance(case.believed.graph, case.believed.cluster, case.seconds)
-        known = Emulated(truth, schedule, case.seconds, None)
+        known = Emulated(Course(truth, schedule), case.seconds, None)
         known.run()
         for name, budget in SEARCHES.items():
-            run = Emulated(case.believed, schedule, case.seconds, budget)
+            run = Emulated(Course(case.believed, schedule), case.seconds, budget)
             run.run()
             ratios[name][case.mistake].append(run.makespan / known.makespan)
             moves[name][case.mistake].append(run.moves)
-    return {
+    return {"memory": measure_memory()} | {
         name: {
             mistake: {
                 "runs": len(values),

@@ -11,6 +11,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats
 from tests.benchmarks.live.cluster import MIXED
 from tests.benchmarks.live.made import made
+from tests.benchmarks.live.workload import Workload
 from tests.benchmarks.plan.instances import SHAPES
 
 SPEEDS = np.array(MIXED)
@@ -67,30 +68,38 @@ def _straggler(true: Instance, rng: np.random.Generator) -> Floats:
 def _graphs() -> Iterator[Instance]:
     for workload in made():
         if workload.name != "reduction":  # which is about memory
-            keys = list(workload.steps)
-            place = {key: i for i, key in enumerate(keys)}
-            edges = [
-                (place[each], place[key], float(workload.steps[each].nbytes))
-                for key in keys
-                for each in workload.steps[key].inputs
-            ]
-            seconds = [workload.steps[key].seconds for key in keys]
-            yield _instance(np.array(seconds), edges, [str(key[0]) for key in keys])  # type: ignore[index]
+            yield instance_of(workload)
     for seed in range(8):
         rng, n = np.random.default_rng(seed), 60 + 20 * (seed % 4)
         pairs = list(SHAPES.values())[seed % len(SHAPES)](n, rng)
         size = rng.gamma(1, 1, len(pairs)) * rng.choice([1e4, 3e6, 2e7])
         edges = [(a, b, float(each)) for (a, b), each in zip(pairs, size, strict=True)]
         kinds = [f"kind{k}" for k in rng.integers(0, n // 15, n)]
-        yield _instance(rng.gamma(1.5, 0.2, n) + 0.02, edges, kinds)
+        yield instance_from(rng.gamma(1.5, 0.2, n) + 0.02, edges, kinds)
 
 
-def _instance(
-    seconds: Floats, edges: list[tuple[int, int, float]], kinds: Sequence[str]
+def instance_of(workload: Workload) -> Instance:
+    """The workload on four workers as the live benchmark has them."""
+    keys = list(workload.steps)
+    place = {key: i for i, key in enumerate(keys)}
+    edges = [
+        (place[each], place[key], float(workload.steps[each].nbytes))
+        for key in keys
+        for each in workload.steps[key].inputs
+    ]
+    seconds = [workload.steps[key].seconds for key in keys]
+    return instance_from(np.array(seconds), edges, [str(key[0]) for key in keys])  # type: ignore[index]
+
+
+def instance_from(
+    seconds: Floats | Sequence[float],
+    edges: list[tuple[int, int, float]],
+    kinds: Sequence[str],
 ) -> Instance:
+    """Tasks that take these seconds at speed 1, (producer, consumer, bytes) and their kinds."""
     way = 1.0 - np.eye(len(SPEEDS))
     plain = Instance.from_arrays(
-        seconds[:, None] / SPEEDS + OVERHEAD,
+        np.asarray(seconds)[:, None] / SPEEDS + OVERHEAD,
         edges,
         latency=LATENCY * way,
         seconds_per_byte=way / BANDWIDTH,

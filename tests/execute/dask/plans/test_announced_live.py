@@ -272,13 +272,13 @@ async def test_nothing_is_watched_when_the_run_is_over(
 
 def test_a_plan_travels_as_it_is() -> None:
     cluster = Instance.from_arrays(np.ones((1, 2)), [], worker_names="ab").cluster
-    plan = planned(cluster, 3, "b", objective=Objective(("price", "makespan")), worth=0.2)
+    plan = planned(cluster, 3, "b", objective=Objective(("price", "makespan")), thrifty=True)
     back = LivePlan.from_json(plan.to_json())
     assert back.instance == plan.instance
     assert list(back.schedule.assignments) == list(plan.schedule.assignments)
-    assert (back.predicted, back.objective, back.worth, back.prefetch) == (
+    assert (back.predicted, back.objective, back.thrifty, back.prefetch) == (
         plan.predicted,
         plan.objective,
-        0.2,
+        True,
         False,
     )
