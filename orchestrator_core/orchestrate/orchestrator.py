@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from orchestrator_core.costs.feasible import check_places
@@ -24,6 +23,7 @@ from orchestrator_core.orchestrate.experience import RUNS, Crowd, Experience, Le
 from orchestrator_core.orchestrate.forecast import STATED, is_known
 from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
 from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.loading import NOT_COMPILED, Loading
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.share import PLANNING_SHARE
 from orchestrator_core.plan import warm
@@ -59,10 +59,6 @@ CUT_SHORT = (
 MOST_INTERPRETED = 200
 """Tasks of a graph that is planned, and the plan judged, before this machine has compiled what does
 so: a second or two, which grow with the square of their number."""
-
-NOT_COMPILED = (
-    f"not planned yet: what plans is being compiled, once on this machine, in {warm.COMPILING}"
-)
 
 
 class Orchestrator(Forecaster):
@@ -111,13 +107,12 @@ class Orchestrator(Forecaster):
         self.mode = mode
         self.min_gain = min_gain
         self.largest = largest
-        self.hasty, self.brisk = hasty, brisk
+        self.hasty = hasty
         self._quick: AtOnce | None = None
         self._experience = Experience()
         self._impossible: set[str] = set()
-        self._asked = self._loaded = self._failed = self._put_off = self._loading = False
-        self.holdup = ""
-        """For people: why `warm_up`, which is under way, takes minutes; empty where it does not."""
+        self._loading = Loading(brisk)
+        self._asked = self._failed = self._put_off = False
         self.measured: tuple[Cluster, ...] = ()
         """Clusters with the links that runs before `warm_up` found, the latest last."""
 
@@ -175,13 +170,8 @@ class Orchestrator(Forecaster):
         if self.mode == "off":
             return
         self._memory.remember(build, tasks, self._experience.note)
-        if not self._asked or self._loaded:
-            return
-        if self.hasty:
-            Thread(target=self._load, name="orchestrator-load", daemon=True).start()
-        elif not self._may_be_brisk(tasks):
-            # A machine that lacks it has it by the next run, then.
-            warm.is_missing(warm.SIMULATION)
+        if self._asked:
+            self._loading.ahead(tasks, beside=self.hasty)
 
     def close(self) -> None:
         """Write what is still to be written."""
@@ -192,7 +182,7 @@ class Orchestrator(Forecaster):
         if self.mode in ("observe", "off"):
             return
         self._asked = True
-        if self._may_be_brisk(self._memory.largest(RECENT)):
+        if self._loading.may_be_brisk(self._memory.largest(RECENT)):
             return
         past = self._memory.refresh()
         if past is None:
@@ -200,34 +190,18 @@ class Orchestrator(Forecaster):
         self.measured = _one_of_each(past.measured)
         for outcome in past.outcomes:
             self._experience.note(outcome)
-        self._load()
+        self._loading.now()
 
-    def _load(self) -> None:
-        """Load what planning needs, once; the first run that is recorded makes planning likely."""
-        if self._loaded:
-            return
-        self._loaded = self._loading = True
-        try:
-            from orchestrator_core.orchestrate import (  # noqa: F401
-                at_once,
-                decision,
-                expect,
-                schedules,
-            )
-
-            # To see that, too, loads the compiler, for which an event loop must not wait.
-            self.holdup = NOT_COMPILED if warm.is_compiled_aside() else ""
-            # Compiled here, it would hold up whoever asks meanwhile, and the flow's own threads.
-            warm.warm_up_aside()
-        finally:
-            self._loading, self.holdup = False, ""
+    @property
+    def holdup(self) -> str:
+        """For people: why `warm_up`, which is under way, takes minutes; empty where it does not."""
+        return self._loading.holdup
 
     @property
     def is_loading(self) -> bool:
         """Is what planning needs loaded now, which takes seconds? Who asks meanwhile would load it
-        beside that, and hold up everybody else of this process. What takes minutes is not meant:
-        until then, small graphs are planned without it."""
-        return self._loading and not self.holdup
+        beside that, and hold up everybody else of this process."""
+        return self._loading.is_under_way
 
     def _decide(
         self,
@@ -247,7 +221,7 @@ class Orchestrator(Forecaster):
         if self._put_off and warm.is_missing(warm.SIMULATION):
             return Advice(None, NOT_COMPILED)
         by_time = objective == MAKESPAN and not has_deadlines(graph) and self.max_price is None
-        if by_time and self._may_be_brisk(graph.n_instances):
+        if by_time and self._loading.may_be_brisk(graph.n_instances):
             advice = self._first(graph, cluster, flow, begun, lessons)
             quick = advice.plan is None or advice.plan.predicted * PLANNING_SHARE < LOADING
             if quick or warm.is_missing(warm.SIMULATION):
@@ -275,12 +249,6 @@ class Orchestrator(Forecaster):
         forecast, dear = within_price(forecast, self.max_price, self.budget)
         remark = late + dear
         return advice_on(forecast, self.min_gain, remark, begun, self.max_price, lessons)
-
-    def _may_be_brisk(self, tasks: int) -> bool:
-        """Is a question about so many tasks answered without compiled code?"""
-        from orchestrator_core.orchestrate.first_answer import MOST
-
-        return self.brisk and tasks <= MOST and not warm.is_loaded()
 
     def _lessons(self, flow: str, graph_signature: str, cluster: Cluster) -> Lessons:
         """What runs of this graph taught: those that this advisor was told of, where nobody may

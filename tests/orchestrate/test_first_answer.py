@@ -26,6 +26,7 @@ from orchestrator_core.orchestrate import first_answer
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.forecaster import IN_A_HURRY
 from orchestrator_core.orchestrate.keys import Keys
+from orchestrator_core.orchestrate.loading import Loading
 from orchestrator_core.plan import warm
 from orchestrator_core.store.codec import pack_json
 from orchestrator_core.store.memory import MemoryStore
@@ -105,7 +106,7 @@ def test_a_large_question_is_planned_at_full_strength(
 def test_who_has_loaded_compiled_code_uses_it(store: MemoryStore) -> None:
     Orchestrator(store).advise(sweep(), CLUSTER, "sweep")
     assert warm.is_loaded()
-    assert not Orchestrator(store, brisk=True)._may_be_brisk(1)
+    assert not Loading(brisk=True).may_be_brisk(1)
 
 
 @pytest.mark.usefixtures("cold")
@@ -113,7 +114,7 @@ def test_only_large_runs_are_a_reason_to_load_ahead(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[bool] = []
-    monkeypatch.setattr(Orchestrator, "_load", lambda _: loaded.append(True))
+    monkeypatch.setattr(Loading, "now", lambda _: loaded.append(True))
     Orchestrator(store, brisk=True).warm_up()
     assert not loaded
     monkeypatch.setattr(first_answer, "MOST", len(sweep()) - 1)

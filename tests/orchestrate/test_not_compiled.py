@@ -11,7 +11,8 @@ import pytest
 from orchestrator_core import Orchestrator
 from orchestrator_core.orchestrate import first_answer
 from orchestrator_core.orchestrate import orchestrator as module
-from orchestrator_core.orchestrate.orchestrator import MOST_INTERPRETED, NOT_COMPILED
+from orchestrator_core.orchestrate.loading import NOT_COMPILED
+from orchestrator_core.orchestrate.orchestrator import MOST_INTERPRETED
 from orchestrator_core.plan import warm
 from orchestrator_core.store.memory import MemoryStore
 from tests.orchestrate.sweep import sweep
@@ -92,14 +93,15 @@ def test_the_first_large_run_is_a_reason_to_compile(
 def test_who_waits_until_it_can_be_asked_is_told_that_this_takes_minutes(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Orchestrator(store, hasty=True, in_memory=True)
     told: list[tuple[str, bool]] = []
-    monkeypatch.setattr(
-        warm, "warm_up_aside", lambda: told.append((asked.holdup, asked.is_loading))
-    )
     for compiles in (True, False):
+        asked = Orchestrator(store, hasty=True, in_memory=True)
+
+        def compiled(asked: Orchestrator = asked) -> None:
+            told.append((asked.holdup, asked.is_loading))
+
         monkeypatch.setattr(warm, "is_compiled_aside", lambda found=compiles: found)
-        asked._loaded = False
+        monkeypatch.setattr(warm, "warm_up_aside", compiled)
         asked.warm_up()
         assert (asked.holdup, asked.is_loading) == ("", False)
     assert told == [(NOT_COMPILED, False), ("", True)]
