@@ -1,0 +1,71 @@
+"""How long `conduct` itself takes with a training step of twelve layers, tracing and compiling not
+counted: for the first time, again in the process, and in another process that finds the plan cache.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+LAYERS, LENGTH, PROCESSES = 12, 1024, 3
+
+PROGRAM = f"""
+import json, time
+import jax
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.planning.planner import Planner
+from tests.benchmarks.conductor.cases.transformers import train_step
+
+step, arguments = train_step({LAYERS}, {LENGTH})
+flat, tree = jax.tree.flatten(tuple(arguments))
+jaxpr = _jax.trace(lambda *a: jax.tree.leaves(step(*tree.unflatten(a))), map(jax.typeof, flat))
+
+def planned():
+    begun = time.perf_counter()
+    graph = read(jaxpr)
+    found = Planner().plan(graph, Goal())
+    return len(graph.nodes), found.origin, time.perf_counter() - begun
+
+nodes, origin, first = planned()
+again = [planned()[2] for _ in range(5)]
+print(json.dumps([nodes, origin, first, sorted(again)[2]]))
+"""
+
+
+def measure() -> dict[str, Any]:
+    """Seconds, medians of several processes."""
+    new, again, from_disk = [], [], []
+    for _ in range(PROCESSES):
+        with tempfile.TemporaryDirectory() as cache:
+            nodes, _, first, known = _process(cache)
+            _, origin, other, _ = _process(cache)
+        if origin != "the plan cache":
+            raise RuntimeError(f"decided by {origin}, not by the plan cache")
+        new.append(first)
+        again.append(known)
+        from_disk.append(other)
+    return {
+        "operations": nodes,
+        "first": round(statistics.median(new), 2),
+        "again_in_the_process": round(statistics.median(again), 3),
+        "in_another_process_by_the_plan_cache": round(statistics.median(from_disk), 2),
+    }
+
+
+def _process(cache: str) -> list[Any]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "ORCHESTRATOR_PLAN_CACHE": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: list[Any] = json.loads(done.stdout)
+    return found
