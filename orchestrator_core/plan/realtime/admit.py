@@ -25,7 +25,7 @@ from orchestrator_core.plan.realtime.feasibility import feasibility
 from orchestrator_core.plan.realtime.flows import Flow, PeriodicFlow, SporadicFlow
 from orchestrator_core.plan.realtime.overlap import HYPERPERIODS, Cycle, Flows, cycle
 from orchestrator_core.plan.realtime.prove import load
-from orchestrator_core.plan.realtime.server import response, server_of
+from orchestrator_core.plan.realtime.server import gap_of, response, server_of
 from orchestrator_core.plan.realtime.unroll import Release, hyperperiod, releases, unroll
 from orchestrator_core.plan.realtime.verdict import Feasible, Infeasible, Unknown
 from orchestrator_core.plan.schedule import Schedule
@@ -137,11 +137,10 @@ def _overused(flows: Sequence[Flow]) -> Refused | None:
 
 def _share(flow: Flow, workers: set[int]) -> float:
     """Threads of these workers that the flow occupies on average by tasks confined to them."""
-    period = flow.gap if isinstance(flow, SporadicFlow) else flow.period
     work = least_work(flow.instance) * flow.instance.graph.count
     able = np.logical_or.reduceat(flow.instance.eligible, flow.instance.graph.mode_ptr[:-1], axis=0)
     outside = np.array([w not in workers for w in range(able.shape[1])])
-    return float(work[~able[:, outside].any(axis=1)].sum()) / period
+    return float(work[~able[:, outside].any(axis=1)].sum()) / gap_of(flow)
 
 
 class _Admission:
@@ -209,10 +208,13 @@ class _Admission:
         for release in members:
             slots.setdefault(release.flow.name, []).append(release)
         bound = {
-            name: response(schedule, own, length, name in self.served)
-            for name, own in slots.items()
+            name: response(schedule, own, length, self._gap(name)) for name, own in slots.items()
         }
         return Admitted(schedule, length, begin, bound, self.served)
+
+    def _gap(self, name: str) -> float | None:
+        """Seconds between arrivals of a flow that is served, at least; None for the others."""
+        return gap_of(self.asked[name]) if name in self.served else None
 
 
 def _whole(members: Sequence[Release], length: float) -> bool:

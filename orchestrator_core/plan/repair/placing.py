@@ -34,7 +34,8 @@ class Lanes(NamedTuple):
 
 @inner
 def lanes_now(p: Problem, r: Rest, most: int) -> Lanes:
-    """The lanes with what is running on them; at most `most` waiting tasks will come."""
+    """The lanes with what is running on them; at most `most` waiting tasks will come. Where more is
+    running than there are threads, a lane is free once fewer are running than there are threads."""
     w, n = len(p.worker_threads), len(r.status)
     running = np.zeros(w, dtype=np.int64)
     for t in range(n):
@@ -42,14 +43,17 @@ def lanes_now(p: Problem, r: Rest, most: int) -> Lanes:
             running[r.worker[t]] += 1
     ptr = np.zeros(w + 1, dtype=np.int64)
     for b in range(w):
-        ptr[b + 1] = ptr[b] + max(running[b], min(p.worker_threads[b], running[b] + most))
+        ptr[b + 1] = ptr[b] + min(p.worker_threads[b], running[b] + most)
     free, last = np.full(ptr[w], r.now), np.full(ptr[w], -1, dtype=np.int64)
     running[:] = 0
     for t in range(n):
         if r.status[t] == RUNNING or r.busy_until[t] > r.now:
             b = r.worker[t]
             until = r.end[t] if r.status[t] == RUNNING else r.busy_until[t]
-            free[ptr[b] + running[b]] = max(r.now, until)
+            lane = ptr[b] + running[b]
+            if lane >= ptr[b + 1]:
+                lane = ptr[b] + np.argmin(free[ptr[b] : ptr[b + 1]])
+            free[lane] = max(free[lane], until)
             running[b] += 1
     return Lanes(ptr, free, last)
 

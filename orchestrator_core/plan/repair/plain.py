@@ -8,7 +8,7 @@ from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.ranks import upward_rank
 from orchestrator_core.plan.repair.basis import Basis
-from orchestrator_core.plan.repair.choosing import GAIN, Option
+from orchestrator_core.plan.repair.choosing import Option, worthwhile
 from orchestrator_core.plan.repair.clock import ROUND, Clock
 from orchestrator_core.plan.repair.placing import place_rest
 from orchestrator_core.plan.repair.remains import Remains
@@ -54,7 +54,7 @@ class Plain:
         """Everything where it was planned; then some things elsewhere; then all things anew."""
         kept = self.place(self.order, self.remains.prefer)
         anew = self.place(self.order, self.remains.prefer, 0.0)
-        if not kept.value - anew.value > GAIN * kept.value:
+        if not worthwhile(anew, kept):
             return [kept, anew]
         return [kept, self.place(self.order, self.remains.prefer, self.usual), anew]
 
@@ -71,14 +71,14 @@ class Plain:
         for until in (FREE_PART, 1.0):
             free = until < 1.0
             start = self._start() if free else best
-            best = min(best, self._search(start, free, clock, until), key=lambda o: o.value)
+            best = min(best, self._search(start, free, clock, until), key=lambda o: o.rank)
         return self._steady(best, kept, option.value, clock) if best is not option else option
 
     def _start(self) -> Option:
         """The planned order or that of HEFT, whichever is better where all workers are open."""
         orders, stick = (self.order, self._ranked()), STICK * self.usual
         options = (self.place(order, self.remains.prefer, stick) for order in orders)
-        return min(options, key=lambda option: option.value)
+        return min(options, key=lambda option: option.rank)
 
     def _ranked(self) -> Ints:
         """The waiting tasks by upward rank with mean transfers (Topcuoglu 2002)."""
@@ -124,15 +124,16 @@ class Plain:
 
     def _steady(self, found: Option, kept: Option, most: float, clock: Clock) -> Option:
         """The option with as many tasks as possible back on their planned workers."""
-        if not kept.value - found.value > GAIN * kept.value:
+        if not worthwhile(found, kept):
             # Without a gain worth moving for, only the order may change.
             home = self.place(found.order, self.remains.prefer)
-            return min(home, kept, key=lambda option: option.value)
+            return min(home, kept, key=lambda option: option.rank)
         given = min(0.25 * (kept.value - found.value), GIVEN * found.value)
         limit = min(found.value + given, most)
         for stick in (4.0 * self.usual, self.usual, 0.3 * self.usual):
             option = self.place(found.order, self.remains.prefer, stick)
-            if option.value <= limit and self._moves(option) < self._moves(found):
+            near = option.rank <= (not found.punctual, limit)
+            if near and self._moves(option) < self._moves(found):
                 found = option
                 break
         return found if clock.over else self._restored(found, limit)
@@ -155,7 +156,8 @@ class Plain:
             found.order,
             prefer,
         )
-        return self.place(found.order, prefer) if back else found
+        option = self.place(found.order, prefer) if back else found
+        return option if option.punctual or not found.punctual else found
 
     def sends(self, placed: Placement) -> Sends:
         """The transfers that the placement needs beside those that have begun."""

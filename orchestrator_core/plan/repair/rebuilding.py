@@ -7,7 +7,7 @@ import math
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.blocking import impossible, without
-from orchestrator_core.plan.repair.choosing import GAIN, Option, steadiest
+from orchestrator_core.plan.repair.choosing import Option, steadiest, worthwhile
 from orchestrator_core.plan.repair.pausing import pauses
 from orchestrator_core.plan.repair.plain import Plain
 from orchestrator_core.plan.repair.remains import Remains
@@ -32,7 +32,7 @@ def rebuild(
     option, kept = steadiest(options), options[0]
     for changed in pauses(basis, remains):
         other, others = _place(basis, changed)
-        if others and (best := steadiest(others)).value < option.value * (1 - GAIN):
+        if others and worthwhile(best := steadiest(others), option):
             placer, options, option, remains = other, others, best, changed
     if budget is not None and (budget.iterations or 0) + budget.seconds > 0:
         option = placer.better(option, options[0], budget)

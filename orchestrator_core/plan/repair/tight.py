@@ -12,7 +12,7 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.ranks import depth_first_order
 from orchestrator_core.plan.engine.thrift import homes
 from orchestrator_core.plan.repair.basis import Basis
-from orchestrator_core.plan.repair.choosing import GAIN, Option
+from orchestrator_core.plan.repair.choosing import Option, worthwhile
 from orchestrator_core.plan.repair.crowded import Crowd, Crowded
 from orchestrator_core.plan.repair.remains import Remains
 from orchestrator_core.plan.repair.rest import WAITING
@@ -76,7 +76,7 @@ class Tight:
             )
             found.append(None if placed is None else self._option(self.order, placed))
         options = [option for option in found if option is not None]
-        return min(options, key=lambda option: option.value, default=None)
+        return min(options, key=lambda option: option.rank, default=None)
 
     def _anew(self, order: Ints, nowhere: Ints) -> Option | None:
         """All things on any worker: in several ways where that is quick, else in the first one that
@@ -99,11 +99,9 @@ class Tight:
             steps += 1
             new_order, new_prefer = self._move(rng, order, prefer)
             found = self._best(new_order, new_prefer)
-            if found is not None and found.value <= best.value:
+            if found is not None and found.rank <= best.rank:
                 order, prefer, best = new_order, new_prefer, found
-        if best.value < kept.value - GAIN * kept.value or option is not kept:
-            return best
-        return kept
+        return best if worthwhile(best, kept) or option is not kept else kept
 
     def _over(self, budget: Budget, began: float, steps: int) -> bool:
         if budget.iterations is not None:
@@ -140,7 +138,7 @@ class Tight:
             for in_order, reserve in self._ways
         )
         found = [self._option(order, placed) for placed in tried if placed is not None]
-        return min(found, key=lambda option: option.value, default=None)
+        return min(found, key=lambda option: option.rank, default=None)
 
     def _alive(self, prefer: Ints) -> Ints:
         """The preferences without workers on which a task may no longer run."""

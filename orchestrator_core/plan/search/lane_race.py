@@ -1,8 +1,9 @@
 """Race: where the search on lanes begins, and how it is heated and cooled (stage 3).
 
 The budget is run in legs, each from one solution and from hot to cold. First comes a short leg from
-every start, then legs from the best, which begin hot and less hot in turn; a seed that comes later
-gets a leg of its own.
+every start, and from the best one with two workers' tasks exchanged where that is as good; then
+legs from the best, which begin hot and less hot in turn; a seed that comes later gets a leg of its
+own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.lists.orders import heft
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.lane_engine import LaneEngine, Solution
+from orchestrator_core.plan.search.lane_exchange import exchanges
 from orchestrator_core.plan.search.lane_heat import heats
 
 UNHURRIED = 100
@@ -145,6 +147,8 @@ class Race:
         engine = self._engine
         moves = engine.steps / max(spent, 1e-9)
         runners = min(RUNNERS, int(RACE * moves / (SHORT * engine.n_tasks)))
+        if self._run == 0 and runners > 1:
+            self._starts[1:1] = exchanges(engine)
         if self._run < runners and spent < RACE:
             engine.begin(self._starts[self._run // 2 % len(self._starts)])
             self._passes = PASSES

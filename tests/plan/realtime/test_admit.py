@@ -90,6 +90,44 @@ def test_a_server_bounds_the_response_of_what_arrives_at_any_time() -> None:
         assert served + 1 - arrival <= answer.response["s"] <= 8.0
 
 
+def test_what_finds_a_slot_taken_waits_for_the_next_one() -> None:
+    """Slots can only be at 0, 11 and 29 s of 30 s: of arrivals just after 0 s and 10 s the first
+    one takes the slot at 11 s, so that the second one waits for that at 29 s."""
+    busy = TaskGraph.from_tasks(
+        [
+            Task("x", seconds=10, release=1, deadline=11),
+            Task("y", seconds=17, release=12, deadline=29),
+        ]
+    )
+    flows: list[Flow] = [
+        SporadicFlow("s", single(1), gap=10, deadline=20),
+        PeriodicFlow("busy", Instance.price(busy, ONE), period=30),
+    ]
+    answer = admit(ONE, flows, PATIENT)
+    assert isinstance(answer, Admitted)
+    rows = [a for a in answer.schedule.assignments if a.task.startswith("s/")]
+    assert sorted(a.start for a in rows) == [0, 11, 29]
+    assert answer.response["s"] == 20.0
+
+
+def test_no_arrival_waits_longer_than_the_response() -> None:
+    """Random arrivals, one slot for each, the oldest first."""
+    rng = np.random.default_rng(4)
+    flows: list[Flow] = [
+        PeriodicFlow("a", single(3), 12, deadline=9),
+        SporadicFlow("s", single(2), gap=4, deadline=12),
+    ]
+    answer = admit(ONE, flows, PATIENT)
+    assert isinstance(answer, Admitted)
+    slots = sorted(a.start for a in answer.schedule.assignments if a.task.startswith("s/"))
+    rounds = [s + k * answer.hyperperiod for k in range(40) for s in slots]
+    for _ in range(50):
+        coming, now = iter(rounds), 0.0
+        for _ in range(60):
+            now += 4.0 + float(rng.choice([0.0, 0.0, rng.uniform(0.0, 6.0)]))
+            assert next(s for s in coming if s >= now) + 2 - now <= answer.response["s"] + 1e-9
+
+
 def test_releases_and_deadlines_of_what_is_served_count_from_its_arrival() -> None:
     tasks = [Task("now", seconds=1, deadline=12), Task("later", seconds=1, release=4)]
     flow = SporadicFlow("s", Instance.price(TaskGraph.from_tasks(tasks), ONE), gap=20, deadline=24)

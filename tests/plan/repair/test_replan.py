@@ -326,6 +326,21 @@ def test_memory_that_is_overcrowded_already_stops_nothing() -> None:
     assert (row(result, "c").start, row(result, "d").start) == (2.0, 3.0)
 
 
+def test_threads_that_are_overcrowded_already_are_not_filled_again() -> None:
+    """`c` waits for both that run on the one thread, whichever of them ends first."""
+    plan = Schedule(
+        [Assignment("a", "w1", 0, 4), Assignment("b", "w0", 0, 9), Assignment("c", "w0", 9, 11)]
+    )
+    for more in ({}, {"memory": 10.0, "task_memory": 1.0}):
+        instance = Instance.from_arrays(
+            [[4.0, 4.0], [9.0, 9.0], [2.0, np.inf]], [], task_names=["a", "b", "c"], **more
+        )
+        for end in (4.0, 12.0):
+            both = [Running("a", end, worker="w0"), Running("b", 9.0)]
+            result = repaired(instance, plan, 2.0, both)
+            assert row(result, "c").start == max(end, 9.0)
+
+
 def test_what_the_stock_does_not_suffice_for_is_left_out() -> None:
     modes = (Mode("fast", consumes={"credit": 2}), Mode("slow", consumes={"credit": 1}))
     tasks = [Task("a", consumes={"credit": 1}), Task("b", modes=modes), Task("c", modes=modes[:1])]
