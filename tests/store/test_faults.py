@@ -14,19 +14,23 @@ import sys
 import tracemalloc
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from orchestrator_core.errors import StoreError, UnknownRun
-from orchestrator_core.store import codec
+from orchestrator_core.store import codec, database
 from orchestrator_core.store.codec import DamagedBlob, pack, unpack, unpack_run, unpack_schedule
 from orchestrator_core.store.database import Database
 from orchestrator_core.store.engine import open_engine
 from orchestrator_core.store.location import to_url
 from orchestrator_core.store.safe import SafeStore
+from orchestrator_core.store.schema import HEAD
 from orchestrator_core.store.sql import ScheduleStore
 from tests.store.records import KEY, a_run, a_schedule, stored
 
@@ -495,3 +499,33 @@ def test_even_a_bug_in_a_store_costs_only_memory(path: Path) -> None:
     assert store.find(KEY) is None
     assert store.last_error == "RecursionError: a bug"
     store.close()
+
+
+def test_who_opens_a_new_database_waits_for_who_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, both = tmp_path / "new.db", Barrier(2)
+    bring_up, bring = Database._bring_up, database.bring
+    made: list[str] = []
+
+    def meet(self: Database) -> None:
+        both.wait(30.0)
+        self.busy_seconds = 0.0
+        bring_up(self)
+
+    def slow(connection: Connection) -> str | None:
+        before = bring(connection)
+        made.append(before or "new")
+        return before
+
+    monkeypatch.setattr(Database, "_bring_up", meet)
+    monkeypatch.setattr(database, "bring", slow)
+
+    def opened() -> int:
+        with closing(ScheduleStore(path)) as store:
+            return len(store.runs())
+
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(opened), pool.submit(opened)]
+        assert [each.result() for each in found] == [0, 0]
+    assert sorted(made) == [HEAD, "new"]
