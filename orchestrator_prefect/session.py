@@ -17,6 +17,7 @@ from orchestrator_core.clean_text import clean
 from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.words import plural
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
 from orchestrator_prefect.ahead.announcement import announce, announce_aside
 from orchestrator_prefect.ahead.compiling import with_compiling
@@ -77,7 +78,7 @@ class FlowSession:
         self._advisor, self._plans = advisor, plans
         self._connecting = Early(connect)
         self._link: Link | None = None
-        self._report, self._publisher = report, Publisher(info, self._fail)
+        self._report, self.publisher = report, Publisher(info, self._fail)
         self._argument_sizes = argument_sizes
         self.stored = Stored(info)
         self._names, self._waits = Occurrences(), Waits()
@@ -148,7 +149,10 @@ class FlowSession:
         self._buffer.flush(wanted=submission)
 
     def close(self, *, interrupted: bool = False) -> None:
-        """Send what is held, unless the flow's code was interrupted, and record the run."""
+        """Send what is held, unless the flow's code was interrupted, and record the run.
+
+        What is still to be published then is the `publisher`'s, which may be waited for.
+        """
         self.info = replace(self.info, interrupted=interrupted)
         # What is on its way to a scheduler that is being left fails, and nobody need know.
         self._warned = self._warned or interrupted
@@ -164,7 +168,7 @@ class FlowSession:
         except Exception as error:
             self._fail("The run could not be recorded", error)
         finally:
-            self._publisher.close()
+            self.publisher.close()
             self._advisor.close()
 
     def _before(self, batch: Batch) -> None:
@@ -230,14 +234,17 @@ class FlowSession:
         plan = in_run(self._epochs[0])
         if plan is not None:
             unseen = self._epochs[0].foreseen
-            self._publisher.publish("plan", artifacts.plan_markdown(self.info.flow, plan, unseen))
+            self.publisher.publish("plan", artifacts.plan_markdown(self.info.flow, plan, unseen))
 
     def _record(self) -> None:
         assert self._link is not None
         gone = self._outlook.left_over()
         if gone:
             self.info.logger.info(
-                "The run ended without %d tasks that were foreseen, such as %r", len(gone), gone[0]
+                "The run ended without %s that %s foreseen, such as %r",
+                plural(len(gone), "task"),
+                "was" if len(gone) == 1 else "were",
+                gone[0],
             )
         run_id, keys = self.info.run_id, [submission.key for submission in self._submissions]
         finished = self._link.records(run_id)
@@ -265,7 +272,7 @@ class FlowSession:
             self.info.logger.info(clean(note))
         self.info.logger.info(artifacts.outcome_line(run))
         if self._report:
-            self._publisher.publish("outcome", artifacts.outcome_markdown(run))
+            self.publisher.publish("outcome", artifacts.outcome_markdown(run))
 
     def _left(self, still: Sequence[Submission]) -> list[TaskRecord]:
         """What a flow that ended well has not waited for: neither Prefect nor Dask does.

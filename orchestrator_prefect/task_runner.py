@@ -8,6 +8,7 @@ to the workers with every task. So a runner keeps its settings apart from what b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
 from operator import methodcaller
@@ -28,6 +29,7 @@ from orchestrator_prefect.inputs import Inputs
 from orchestrator_prefect.jax_tasks.recognised import recognised, teach_prefect
 from orchestrator_prefect.loading import begin_loading
 from orchestrator_prefect.runs.flow_run import FlowRunInfo
+from orchestrator_prefect.runs.outermost import outermost
 from orchestrator_prefect.sending.context import SerializedOnce
 from orchestrator_prefect.sending.futures import PlannedFuture
 from orchestrator_prefect.sending.link import DaskLink
@@ -107,6 +109,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
         self._demands: Demands | None = None
         self._session: FlowSession | None = None
         self._opening = Lock()
+        self._ends = ExitStack()
 
     @classmethod
     def like(cls, runner: DaskTaskRunner, **options: Any) -> OptimizedTaskRunner:
@@ -168,15 +171,18 @@ class OptimizedTaskRunner(DaskTaskRunner):
         if not is_off:
             begin_loading()
         super().__enter__()  # type: ignore[no-untyped-call]
+        self._outermost = self._ends.enter_context(outermost())
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
         session, self._session, self._demands = self._session, None, None
-        try:
-            if session is not None:
-                session.close(interrupted=exc_info[0] is not None)
-        finally:
-            super().__exit__(*exc_info)
+        with self._ends:
+            try:
+                if session is not None:
+                    session.close(interrupted=exc_info[0] is not None)
+                    self._outermost.leave(session.publisher)
+            finally:
+                super().__exit__(*exc_info)
 
     def _opened(self) -> tuple[FlowSession | None, Demands]:
         """What belongs to the run; no session where nothing is planned nor recorded."""

@@ -107,7 +107,7 @@ class Orchestrator(Forecaster):
         self.mode = mode
         self.min_gain = min_gain
         self.largest = largest
-        self.hasty = hasty
+        self.hasty, self.brisk = hasty, brisk
         self._quick: AtOnce | None = None
         self._experience = Experience()
         self._impossible: set[str] = set()
@@ -182,7 +182,14 @@ class Orchestrator(Forecaster):
         if self.mode in ("observe", "off"):
             return
         self._asked = True
-        if self._loading.may_be_brisk(self._memory.largest(RECENT)):
+        largest = self._memory.largest(RECENT)
+        if self._loading.may_be_brisk(largest):
+            return
+        if self.brisk and not self.hasty:
+            # It asks the database about each graph. To read dozens of runs before costs a process
+            # that runs a flow more than a small flow does, at the same time as its first tasks.
+            if largest:
+                self._loading.now()
             return
         past = self._memory.refresh()
         if past is None:

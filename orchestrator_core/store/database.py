@@ -143,7 +143,10 @@ class Database:
                 f"{masked(self.url)} may only be read, and is no database of revision {HEAD}; "
                 "type: orchestrator db upgrade --db PATH"
             )
-        engine = open_engine(self.url, foreign_keys=False, busy_seconds=self.busy_seconds)
+        # If somebody else is at it, as where two flows are the first on a machine, it is done in a
+        # second or two: who gave up sooner would go without what they learn for a minute.
+        patience = max(self.busy_seconds, BUSY_SECONDS)
+        engine = open_engine(self.url, foreign_keys=False, busy_seconds=patience)
         try:
             with engine.connect() as connection, writing(connection).begin():
                 bring(connection)

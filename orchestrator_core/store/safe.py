@@ -1,6 +1,7 @@
 """SafeStore: a store that never fails. What goes wrong costs memory, not the run.
 
-After a failure it answers as an empty store for a while, then tries again.
+After a failure it answers as an empty store for a while, then tries again. Where only writing
+fails, as on a full disk or without the right to write, what is there is still read.
 """
 
 from __future__ import annotations
@@ -27,14 +28,18 @@ T = TypeVar("T")
 RETRY_SECONDS = 60.0
 """How long a store that failed is left alone."""
 
+READS_NOTHING = "going on without the memory of earlier runs, next try in %g s: %s"
+WRITES_NOTHING = "nothing new is remembered, next try in %g s: %s"
+
 logger = logging.getLogger(__name__)
 
 
 class SafeStore:
     """A `Store` around another whose methods do not raise.
 
-    When the inner store fails, it is said once in the log, and for `retry_seconds` every question
-    is answered as by an empty store and nothing is written; then the inner store is tried again.
+    When the inner store cannot be read, it is said once in the log, and for `retry_seconds` every
+    question is answered as by an empty store and nothing is written; when it cannot be written,
+    nothing is written for as long. Then the inner store is tried again.
     Whoever still asks after `close`, as a thread may, has the same answers, and nothing is said.
     Only `run` raises, and only `UnknownRun`, which is an empty store's answer.
     """
@@ -50,14 +55,14 @@ class SafeStore:
         self._retry_seconds = retry_seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._closed_until: float | None = None
+        self._off: dict[bool, float] = {}  # by "does it write?": until when that is not tried
         self._closed = False
         self.last_error: str | None = None
 
     @property
     def working(self) -> bool:
         """Did the last attempt succeed, as far as is known?"""
-        return self._closed_until is None
+        return not self._off
 
     @property
     def dropped(self) -> int:
@@ -73,7 +78,7 @@ class SafeStore:
         return self._try(lambda: self._inner.find_near(key), None)
 
     def put(self, stored: StoredSchedule) -> bool:
-        return self._try(lambda: self._inner.put(stored), False)
+        return self._try(lambda: self._inner.put(stored), False, writes=True)
 
     def schedules(
         self, *, flow: str | None = None, graph_signature: str | None = None, limit: int = 100
@@ -84,7 +89,7 @@ class SafeStore:
         )
 
     def add_run(self, run: RunRecord) -> None:
-        self._try(lambda: self._inner.add_run(run), None)
+        self._try(lambda: self._inner.add_run(run), None, writes=True)
 
     def run(self, run_id: str) -> RunRecord:
         found = self._try(lambda: self._run_or_reason(run_id), None)
@@ -112,13 +117,13 @@ class SafeStore:
         return self._try(lambda: self._inner.observations(kinds, limit_per_kind), [])
 
     def put_costs(self, name: str, text: bytes) -> None:
-        self._try(lambda: self._inner.put_costs(name, text), None)
+        self._try(lambda: self._inner.put_costs(name, text), None, writes=True)
 
     def costs(self, name: str) -> bytes | None:
         return self._try(lambda: self._inner.costs(name), None)
 
     def put_finding(self, found: StoredFinding) -> None:
-        self._try(lambda: self._inner.put_finding(found), None)
+        self._try(lambda: self._inner.put_finding(found), None, writes=True)
 
     def finding(self, graph_signature: str, crowd: str) -> StoredFinding | None:
         return self._try(lambda: self._inner.finding(graph_signature, crowd), None)
@@ -140,27 +145,31 @@ class SafeStore:
         except UnknownRun as error:
             return error
 
-    def _try(self, question: Callable[[], T], empty: T) -> T:
-        with self._lock:
-            if self._closed_until is not None and self._clock() < self._closed_until:
-                return empty
+    def _try(self, question: Callable[[], T], empty: T, *, writes: bool = False) -> T:
+        if self._is_off(writes):
+            return empty
         try:
             answer = question()
         except Exception as error:
-            self._failed(error)
+            self._failed(error, writes=writes)
             return empty
         with self._lock:
-            self._closed_until = None
+            self._off.pop(False, None)
+            if writes:
+                self._off.pop(True, None)
         return answer
 
-    def _failed(self, error: Exception) -> None:
+    def _is_off(self, writes: bool) -> bool:
+        """What cannot be read is not written either."""
         with self._lock:
-            first = self._closed_until is None and not self._closed
-            self._closed_until = self._clock() + self._retry_seconds
+            asked = (False, True) if writes else (False,)
+            return any(self._clock() < self._off[each] for each in asked if each in self._off)
+
+    def _failed(self, error: Exception, *, writes: bool = False) -> None:
+        with self._lock:
+            first = not self._closed and writes not in self._off and False not in self._off
+            self._off[writes] = self._clock() + self._retry_seconds
             self.last_error = f"{type(error).__name__}: {error}"
         if first:
-            logger.warning(
-                "going on without the memory of earlier runs, next try in %g s: %s",
-                self._retry_seconds,
-                self.last_error,
-            )
+            said = WRITES_NOTHING if writes else READS_NOTHING
+            logger.warning(said, self._retry_seconds, self.last_error)

@@ -21,13 +21,8 @@ class Publisher:
         info: the flow run. failed: told what could not be published, and why; from any thread.
     """
 
-    def __init__(
-        self,
-        info: FlowRunInfo,
-        failed: Callable[[str, Exception], None],
-        patience: float = PATIENCE_SECONDS,
-    ) -> None:
-        self._info, self._failed, self._patience = info, failed, patience
+    def __init__(self, info: FlowRunInfo, failed: Callable[[str, Exception], None]) -> None:
+        self._info, self._failed = info, failed
         self._waiting: SimpleQueue[tuple[str, str] | None] = SimpleQueue()
         self._thread: Thread | None = None
 
@@ -39,13 +34,17 @@ class Publisher:
         self._waiting.put((what, markdown))
 
     def close(self) -> None:
-        """Wait for what is still to be published, but not for long."""
+        """Nothing more will come; what is still to be published is, and nobody waits."""
+        if self._thread is not None:
+            self._waiting.put(None)
+
+    def wait(self, seconds: float = PATIENCE_SECONDS) -> None:
+        """Until all is published after `close`, but not for long."""
         if self._thread is None:
             return
-        self._waiting.put(None)
-        self._thread.join(self._patience)
+        self._thread.join(seconds)
         if self._thread.is_alive():
-            slow = TimeoutError(f"the server did not answer within {self._patience:g} s")
+            slow = TimeoutError(f"the server did not answer within {PATIENCE_SECONDS:g} s")
             self._failed("The artifacts are not published yet", slow)
 
     def _work(self) -> None:

@@ -61,12 +61,13 @@ def features_now(then: Mapping[str, float], flow: Mapping[str, float]) -> Mappin
 
 
 def _size(value: Any) -> float | None:
-    """To two digits; None for what has none, and for 0, of which there is no power."""
+    """To two digits; None for what has none, for 0, of which there is no power, and for what is
+    below: -1 means "all", "the last", "not yet", and is not as large as 1."""
     try:
         size = _exact(value)
-        if size is None or not math.isfinite(size) or not size:
+        if size is None or not math.isfinite(size) or size <= 0:
             return None
-        return float(f"{abs(size):.1e}")
+        return float(f"{size:.1e}")
     except Exception:  # whatever another library's numbers and arrays raise
         return None
 

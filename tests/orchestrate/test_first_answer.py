@@ -122,6 +122,21 @@ def test_only_large_runs_are_a_reason_to_load_ahead(
     assert loaded
 
 
+def test_a_process_with_compiled_code_does_not_read_all_runs_before_each_flow(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "is_loaded", lambda: True)
+    loaded: list[bool] = []
+    monkeypatch.setattr(Loading, "now", lambda _: loaded.append(True))
+    read: list[str] = []
+    monkeypatch.setattr(store, "run", read.append)
+    Orchestrator(store, brisk=True).warm_up()
+    assert loaded
+    assert not read, "an answer takes what it needs from the database itself"
+    Orchestrator(MemoryStore(), brisk=True).warm_up()
+    assert len(loaded) == 1, "nothing is known, so nothing will be planned"
+
+
 ASK = """
 import sys
 from orchestrator_core import Orchestrator, ScheduleStore

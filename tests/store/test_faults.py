@@ -14,19 +14,23 @@ import sys
 import tracemalloc
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from orchestrator_core.errors import StoreError, UnknownRun
-from orchestrator_core.store import codec
+from orchestrator_core.store import codec, database
 from orchestrator_core.store.codec import DamagedBlob, pack, unpack, unpack_run, unpack_schedule
 from orchestrator_core.store.database import Database
 from orchestrator_core.store.engine import open_engine
 from orchestrator_core.store.location import to_url
 from orchestrator_core.store.safe import SafeStore
+from orchestrator_core.store.schema import HEAD, bring
 from orchestrator_core.store.sql import ScheduleStore
 from tests.store.records import KEY, a_run, a_schedule, stored
 
@@ -470,6 +474,21 @@ def test_a_store_that_failed_is_tried_again_after_a_while(path: Path) -> None:
     store.close()
 
 
+def test_what_can_only_be_read_is_read_and_that_nothing_is_written_is_said_once(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    filled(path).close()
+    store = SafeStore(ScheduleStore(f"sqlite:///file:{path}?mode=ro&uri=true"))
+    for _ in range(2):
+        assert store.put(stored(1.0)) is False
+        store.add_run(a_run("b"))
+        assert store.run("a") == a_run()
+        assert not store.working
+    (said,) = caplog.records
+    assert said.getMessage().startswith("nothing new is remembered, next try in 60 s: StoreError")
+    store.close()
+
+
 def test_an_unknown_run_is_an_answer_not_a_failure(path: Path) -> None:
     store = SafeStore(filled(path))
     with pytest.raises(UnknownRun, match="orchestrator runs"):
@@ -495,3 +514,33 @@ def test_even_a_bug_in_a_store_costs_only_memory(path: Path) -> None:
     assert store.find(KEY) is None
     assert store.last_error == "RecursionError: a bug"
     store.close()
+
+
+def test_who_opens_a_new_database_waits_for_who_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, both = tmp_path / "new.db", Barrier(2)
+    bring_up = Database._bring_up
+    made: list[str] = []
+
+    def meet(self: Database) -> None:
+        both.wait(30.0)
+        self.busy_seconds = 0.0
+        bring_up(self)
+
+    def slow(connection: Connection) -> str | None:
+        before = bring(connection)
+        made.append(before or "new")
+        return before
+
+    monkeypatch.setattr(Database, "_bring_up", meet)
+    monkeypatch.setattr(database, "bring", slow)
+
+    def opened() -> int:
+        with closing(ScheduleStore(path)) as store:
+            return len(store.runs())
+
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(opened), pool.submit(opened)]
+        assert [each.result() for each in found] == [0, 0]
+    assert sorted(made) == [HEAD, "new"]

@@ -19,9 +19,9 @@ def failures() -> list[str]:
     return []
 
 
-def publisher(failures: list[str], patience: float = 30.0) -> Publisher:
+def publisher(failures: list[str]) -> Publisher:
     info = FlowRunInfo("flow", "f" * 32, copy_context(), logging.getLogger(__name__))
-    return Publisher(info, lambda what, error: failures.append(f"{what}: {error}"), patience)
+    return Publisher(info, lambda what, error: failures.append(f"{what}: {error}"))
 
 
 def test_all_is_published_in_order_inside_the_flow_run(
@@ -37,6 +37,7 @@ def test_all_is_published_in_order_inside_the_flow_run(
     made.publish("plan", "# Plan")
     made.publish("outcome", "# Outcome")
     made.close()
+    made.wait(30.0)
     assert found == [
         ("plan", "flow", "# Plan", "the flow run"),
         ("outcome", "flow", "# Outcome", "the flow run"),
@@ -51,13 +52,12 @@ def test_a_server_that_does_not_answer_holds_up_no_task_and_the_end_not_for_long
     monkeypatch.setattr(
         "orchestrator_prefect.runs.artifacts.publish", lambda *said: answers.wait(60.0)
     )
-    made = publisher(failures, patience=0.05)
+    made = publisher(failures)
     made.publish("plan", "# Plan")
     made.close()
+    made.wait(0.05)
     assert not answers.is_set(), "it came back before the server answered"
-    assert failures == [
-        "The artifacts are not published yet: the server did not answer within 0.05 s"
-    ]
+    assert failures == ["The artifacts are not published yet: the server did not answer within 5 s"]
     answers.set()
 
 
@@ -76,6 +76,7 @@ def test_what_fails_is_told_and_the_next_one_is_published(
     made.publish("plan", "# Plan")
     made.publish("outcome", "# Outcome")
     made.close()
+    made.wait(30.0)
     assert failures == ["The plan could not be published as an artifact: 503"]
     assert found == ["outcome"]
 
@@ -83,4 +84,5 @@ def test_what_fails_is_told_and_the_next_one_is_published(
 def test_nothing_to_publish_starts_no_thread(failures: list[str]) -> None:
     made = publisher(failures)
     made.close()
+    made.wait()
     assert made._thread is None

@@ -107,8 +107,13 @@ class Advisory:
         return answer
 
     def record(self, run: Finished) -> None:
-        """Hand over a run, to be remembered in the background; returns at once."""
-        if self._closing or self._records.qsize() >= RECORDS_WAITING:
+        """Hand over a run, to be remembered in the background; returns at once.
+
+        Without an advisor, which was said when there was none, and after `close` it is dropped.
+        """
+        if self._closing:
+            return
+        if self._records.qsize() >= RECORDS_WAITING:
             log.warning("a run was not recorded: too many wait to be written")
             return
         self._records.put(run)

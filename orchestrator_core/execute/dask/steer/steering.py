@@ -29,6 +29,7 @@ from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Directive, Disable, Hold, Key, Place, Release, Slot
 from orchestrator_core.execute.follower import Follower
 from orchestrator_core.execute.stage import FINISHED, PLACED
+from orchestrator_core.words import plural
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, WorkerState
@@ -226,7 +227,8 @@ class Steering:
 
     def _leave_behind(self, keys: list[Key], free: list[WorkerState]) -> None:
         """These wait on workers that get no further; whoever is free takes them."""
-        log.info("%d tasks wait on workers that get no further; they go elsewhere", len(keys))
+        count = plural(len(keys), "task")
+        log.info("workers get no further: %s that waited there will run elsewhere", count)
         self.give_back(keys, "their workers get no further")
         self._counters.moved += self.tasks.spread(keys, free)
 
