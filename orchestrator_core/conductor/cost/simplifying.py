@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from orchestrator_core.conductor.cost.batched import without_batches
 from orchestrator_core.conductor.cost.fusion_facts import FREE
 from orchestrator_core.conductor.cost.rules.reductions import BY_SORTING
 from orchestrator_core.conductor.cost.sliced import is_sliced
@@ -54,7 +55,7 @@ class Simplifier:
             return self._inverse_first(node) or [node]
         if node.name == "mul":
             return self._chosen(node) or self._smaller_first(node) or [node]
-        return [node]
+        return without_batches(node) or [node]
 
     def _negated_later(self, node: Node) -> list[Node]:
         """A sum of negatives is the negative of the sum."""

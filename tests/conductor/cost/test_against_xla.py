@@ -264,6 +264,15 @@ def test_work_and_memory_are_those_of_the_compiled_program(
         assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.15, abs=8192)
 
 
+def places() -> Any:
+    """Of each row its own, computed."""
+    return (7 * jnp.arange(256)[:, None] + jnp.arange(256)) % 256
+
+
+def looked_up(x: Any) -> Any:
+    return jax.vmap(lambda row, at: row[at])(x, places())
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -274,8 +283,13 @@ def test_work_and_memory_are_those_of_the_compiled_program(
         lambda x: (lambda y: (jnp.argmax(y, 1), jnp.argmin(y, 0)))(jnp.round(x @ x)),
         lambda x: (lambda k: k @ x[0] + x[0] @ k)(jnp.exp(x @ x)),
         lambda x: (lambda y: y[1:] @ y[:-1].T)(jnp.concatenate([x, 2 * x])),
+        lambda x: looked_up(jnp.sin(x)) @ x + looked_up(x),
+        lambda x: jax.vmap(lambda y, at, add: y.at[at].add(add))(x + 1, places(), x) * x,
     ],
-    ids=["running", "sorted", "drawn", "counted", "by place", "flat", "joined"],
+    ids=[
+        *("running", "sorted", "drawn", "counted", "by place", "flat", "joined"),
+        *("looked up by row", "added at places by row"),
+    ],
 )
 def test_peak_memory_is_that_of_the_compiled_program(function: Callable[..., Any]) -> None:
     x = f32(256, 256)
