@@ -26,6 +26,13 @@ os.environ.setdefault("ORCHESTRATOR_COMPILE", "wait")
 # The conductor chooses for the device that it assumes, not for one that is busy with tests.
 os.environ.setdefault("ORCHESTRATOR_CALIBRATE", "off")
 
+# Three quarters of the conductor's tests is XLA compiling what it has compiled in the last run, too.
+KEPT = Path(__file__).parent.parent / ".jax_cache"
+if os.access(KEPT.parent, os.W_OK):
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(KEPT))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.05")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
 # A test that names no database has one that goes with it, not that of whoever runs the tests.
 os.environ.pop("ORCHESTRATOR_DB", None)
 os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="orchestrator-data-")
