@@ -13,8 +13,12 @@ from tests.benchmarks.live.workload import Workload
 def chosen(
     options: argparse.Namespace,
 ) -> tuple[list[Variant], dict[tuple[float, ...], list[Workload]]]:
-    """The variants, and the workloads for each set of speeds."""
+    """The variants, and the workloads for each set of speeds; SystemExit for an unknown name."""
     names = _words(options.variants)
+    known = [each.name for each in VARIANTS]
+    for name in names:
+        if name not in known:
+            raise SystemExit(f"./dev bench live: no variant {name!r}; there are {', '.join(known)}")
     variants = [each for each in VARIANTS if not names or each.name in names]
     workloads = {
         speeds: _some(options, [*made(), *traces(options.data, options.trace_tasks, speeds)])
