@@ -26,7 +26,7 @@ os.environ.setdefault("ORCHESTRATOR_COMPILE", "wait")
 # The conductor chooses for the device that it assumes, not for one that is busy with tests.
 os.environ.setdefault("ORCHESTRATOR_CALIBRATE", "off")
 
-# Three quarters of the conductor's tests is XLA compiling what it has compiled in the last run, too.
+# Most of what the conductor's tests take is XLA compiling what it compiled in the last run, too.
 KEPT = Path(__file__).parent.parent / ".jax_cache"
 if os.access(KEPT.parent, os.W_OK):
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(KEPT))

@@ -182,7 +182,7 @@ def test_a_run_that_ends_early_says_what_did_not_come(
 
     assert run(cluster, knowing, body, 1) == 2
     assert run(cluster, knowing, body, 0) == 0
-    assert "The run ended without 1 tasks that were foreseen, such as 'double-0'" in said
+    assert "The run ended without 1 task that was foreseen, such as 'double-0'" in said
     record = knowing.runs[1]
     assert record.graph.names == ("load-0",)
     assert record.plan is not None
