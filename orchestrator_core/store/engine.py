@@ -100,8 +100,10 @@ def _use_write_ahead_log(cursor: Any, busy_seconds: float) -> None:
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() >= until:
+            code = error.sqlite_errorcode & 0xFF
+            if code == sqlite3.SQLITE_READONLY:
+                return  # It can be read as it is; who writes is told.
+            if code != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                 raise
             time.sleep(0.02)
         else:

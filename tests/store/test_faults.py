@@ -27,7 +27,7 @@ from orchestrator_core.errors import StoreError, UnknownRun
 from orchestrator_core.store import codec, database
 from orchestrator_core.store.codec import DamagedBlob, pack, unpack, unpack_run, unpack_schedule
 from orchestrator_core.store.database import Database
-from orchestrator_core.store.engine import open_engine
+from orchestrator_core.store.engine import _use_write_ahead_log, open_engine
 from orchestrator_core.store.location import to_url
 from orchestrator_core.store.safe import SafeStore
 from orchestrator_core.store.schema import HEAD, bring
@@ -544,3 +544,13 @@ def test_who_opens_a_new_database_waits_for_who_makes_it(
         found = [pool.submit(opened), pool.submit(opened)]
         assert [each.result() for each in found] == [0, 0]
     assert sorted(made) == [HEAD, "new"]
+
+
+def test_a_file_that_may_only_be_read_is_left_in_the_mode_that_it_has(tmp_path: Path) -> None:
+    """To ask for a write-ahead log is to write, and was refused; then nothing could be read."""
+    file = tmp_path / "mine.db"
+    with closing(sqlite3.connect(file)) as mine:
+        mine.execute("CREATE TABLE kept (number)")
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as theirs:
+        _use_write_ahead_log(theirs.cursor(), 1.0)
+        assert theirs.execute("PRAGMA journal_mode").fetchone() == ("delete",)
