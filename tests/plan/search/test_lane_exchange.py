@@ -7,6 +7,7 @@ import numpy as np
 from orchestrator_core import Budget, Instance, check_schedule, plan
 from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.plan.planner import Brief
+from orchestrator_core.plan.schedule import Assignment, Schedule
 from orchestrator_core.plan.search.lane_engine import LaneEngine
 from orchestrator_core.plan.search.lane_exchange import exchanges
 from orchestrator_core.plan.search.local_search import LocalSearch
@@ -60,9 +61,12 @@ def test_workers_that_are_alike_exchange_nothing() -> None:
 
 
 def test_only_tasks_that_may_run_there_are_exchanged() -> None:
-    seconds = [[1.0, 1.0], [1.0, np.inf], [np.inf, 1.0]]
-    instance = Instance.from_arrays(seconds, [(0, 1, 0.0)], latency=[[0.0, 1.0], [2.0, 0.0]])
+    seconds = [[1.0, 1.0], [1.0, 1.0], [2.0, np.inf], [np.inf, 2.0]]
+    instance = Instance.from_arrays(seconds, [], latency=[[0.0, 1.0], [2.0, 0.0]])
+    rows = [("t0", "w0", 0.0, 1.0), ("t1", "w1", 0.0, 1.0)]
+    rows += [("t2", "w0", 1.0, 3.0), ("t3", "w1", 1.0, 3.0)]
     engine = LaneEngine(instance, MAKESPAN, 0)
-    engine.begin(engine.solution_of(plan(instance, Budget(iterations=0), ["serial"]).schedule))
-    for solution in exchanges(engine):
-        assert engine.begin(solution) < np.inf
+    engine.begin(engine.solution_of(Schedule([Assignment(*each) for each in rows])))
+    (found,) = exchanges(engine)
+    assert found.place.tolist() == [1, 0, 0, 1]
+    assert engine.begin(found) == 3.0
