@@ -14,15 +14,13 @@ NOT_COMPILED = (
 class Loading:
     """How far this process is.
 
-    Args:
-        brisk: as in `Orchestrator`.
-
     Attributes:
+        brisk: as in `Orchestrator`.
         holdup: for people: why loading, which is under way, takes minutes; empty where it does not.
     """
 
     def __init__(self, brisk: bool) -> None:
-        self._brisk = brisk
+        self.brisk = brisk
         self._begun = self._under_way = False
         self.holdup = ""
 
@@ -35,7 +33,7 @@ class Loading:
         """Is a question about so many tasks answered without compiled code?"""
         from orchestrator_core.orchestrate.first_answer import MOST
 
-        return self._brisk and tasks <= MOST and not warm.is_loaded()
+        return self.brisk and tasks <= MOST and not warm.is_loaded()
 
     def now(self) -> None:
         """Load, unless that was begun before."""

@@ -107,7 +107,7 @@ class Orchestrator(Forecaster):
         self.mode = mode
         self.min_gain = min_gain
         self.largest = largest
-        self.hasty, self.brisk = hasty, brisk
+        self.hasty = hasty
         self._quick: AtOnce | None = None
         self._experience = Experience()
         self._impossible: set[str] = set()
@@ -185,7 +185,7 @@ class Orchestrator(Forecaster):
         largest = self._memory.largest(RECENT)
         if self._loading.may_be_brisk(largest):
             return
-        if self.brisk and not self.hasty:
+        if self._loading.brisk and not self.hasty:
             # It asks the database about each graph. To read dozens of runs before costs a process
             # that runs a flow more than a small flow does, at the same time as its first tasks.
             if largest:

@@ -24,7 +24,7 @@ from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.saving import ROUNDING
-from orchestrator_core.plan.repair import Event, Replan, replan
+from orchestrator_core.plan.repair import Event, Replan
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -103,16 +103,8 @@ class Course:
         problem = self._problem(sight, pace, rest, events)
         if self.objective != MAKESPAN or self.max_price is not None:
             return self._mended(problem, budget)
-        found = replan(
-            rest,
-            self.schedule,
-            sight.now,
-            events,
-            # A search begins what is urgent early, and so all at once.
-            budget=None if self.thrifty else budget,
-            wanted=self.wanted,
-            forgets=True,
-        )
+        # A search begins what is urgent early, and so all at once.
+        found = problem.repaired(None if self.thrifty else budget)
         return self._judged(found, problem)
 
     def _pays(self, found: Replan, problem: Mending) -> bool:

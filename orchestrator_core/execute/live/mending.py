@@ -91,6 +91,14 @@ class Mending:
                 best, values, price = found, theirs, costs
         return Mended(steady, best, kept, values, (cost, price))
 
+    def repaired(self, budget: Budget | None = None) -> Replan:
+        """One repair with all freedom, judged by nobody.
+
+        Raises:
+            OrchestratorError: if no repair is possible.
+        """
+        return self._repaired(self.rest, budget)
+
     def holds_more(self, found: Replan) -> bool:
         """Would the run hold more bytes at one moment than if all stayed where it can?"""
         try:
