@@ -211,6 +211,7 @@ def new_primitive(
     primitive.def_impl(evaluate)
     primitive.def_abstract_eval(avals)
     mlir.register_lowering(primitive, mlir.lower_fun(evaluate, multiple_results=True))
+    _with_devices(primitive)
     ad.primitive_jvps[primitive] = jvp
     batching.primitive_batchers[primitive] = batch
     if transpose is not None:
@@ -218,6 +219,16 @@ def new_primitive(
     if linearize is not None:
         _linearized_by(primitive, linearize)
     return primitive
+
+
+def _with_devices(primitive: Any) -> None:
+    """Has JAX say for which devices it compiles, as some operations inside must know. It looks for
+    them in what it is given, and sees none within a primitive."""
+    from jax._src import dispatch
+
+    known: Any = getattr(dispatch, "prim_requires_devices_during_lowering", None)
+    if known is not None:
+        known.add(primitive)
 
 
 def _linearized_by(primitive: Any, rule: Callable[..., Any]) -> None:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.custom_partitioning import custom_partitioning
 
 from orchestrator_core.conductor import Conducted, Goal
 
@@ -133,3 +134,22 @@ def test_within_a_shard_map(is_checked: bool) -> None:
     assert ("shard_map" in conducted.explain().reason) is is_checked
     np.testing.assert_allclose(conducted(x, x), attention(x, x), rtol=1e-4)
     assert conducted.explain(x, x).reason == ""
+
+
+def test_an_operation_that_asks_which_devices_it_is_for() -> None:
+    """So do those that say how they are divided, cuDNN's attention among them."""
+
+    @custom_partitioning
+    def doubled(x: Any) -> Any:
+        return x + x
+
+    def partition(mesh: Any, given: Any, made: Any) -> Any:
+        return mesh, lambda x: x + x, made.sharding, [each.sharding for each in given]
+
+    doubled.def_partition(partition=partition, sharding_rule="i j -> i j")  # type: ignore[no-untyped-call]
+    x = jnp.ones((70, 70))
+
+    def function(x: Any) -> Any:
+        return jax.nn.softmax(doubled(x) @ x) @ x
+
+    np.testing.assert_allclose(jax.jit(Conducted(function, Goal()))(x), function(x), rtol=1e-5)

@@ -99,7 +99,7 @@ def soft_capped(s: Array, i: Array, j: Array) -> Array:
 
 def with_distances(s: Array, i: Array, j: Array) -> Array:
     """ALiBi: Press and others, 2022."""
-    slopes = 2.0 ** (-8.0 * (jnp.arange(HEADS, dtype=jnp.float32) + 1) / HEADS)
+    slopes = 2.0 ** (-8.0 * (jnp.arange(s.shape[1], dtype=jnp.float32) + 1) / HEADS)
     return jnp.where(i >= j, s - slopes[None, :, None, None] * (i - j), -jnp.inf)
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.kernels import pallas
 from orchestrator_core.conductor.kernels.lowering import refusal, seconds
 
 AVAL = _jax.ShapedArray((8, 8), np.dtype("float32"))
@@ -23,6 +24,23 @@ def test_a_function_is_timed_inside_of_a_trace() -> None:
 
     assert jax.jit(function)(1) == 2
     assert len(taken) == 1
+    assert taken[0] > 0
+
+
+def test_a_kernel_is_timed_inside_of_a_trace() -> None:
+    taken: list[float] = []
+
+    def kernel(x: Any, made: Any) -> None:
+        made[...] = x[...] + pallas.program_id(0)
+
+    outputs = [pallas.output(AVAL.shape, AVAL.dtype)]
+    run = pallas.call(kernel, (1,), outputs, pallas.Launch(), True)
+
+    def function(x: Any) -> Any:
+        taken.append(seconds(run, [AVAL]))
+        return x + 1
+
+    assert jax.jit(function)(1) == 2
     assert taken[0] > 0
 
 
