@@ -25,6 +25,7 @@ from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+from orchestrator_core.conductor.kernels.lighter import lighter
 from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.tile_graph import TileGraph
 
@@ -126,7 +127,7 @@ def _cell(tiled: TileGraph, cells: Cells) -> Cell:
     at = [_jax.ShapedArray((), np.dtype(np.int32))] * len(count)
     pairs = zip(values, specs, strict=True)
     avals = [_jax.ShapedArray(tile_shape(spec, ones), v.dtype) for v, spec in pairs]
-    graph = read(_jax.trace(program, [*avals, *at]))
+    graph = lighter(read(_jax.trace(program, [*avals, *at])))
     tile = [spec for _, spec in side.recipe.leaves] + [a.spec for a in side.accumulators]
     whole = [
         merged(mine, theirs, tiled.size, side.length)

@@ -6,6 +6,7 @@ the kernel that completes it, and visits the others if it cannot; see `tile.skip
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -47,19 +48,25 @@ class Live:
 class Watch:
     """Attributes:
     side: whose tiles. size: of them. leaves: those whose numbers the proofs need.
-    part: of the tiles, that may be left out by positions alone.
+    dead: (rows, columns) of the tiles that do not stick out, which may be left out if all numbers
+        are of usual size.
     """
 
     side: Pass
     size: dict[Role, int]
     leaves: tuple[Key, ...]
-    part: float
+    dead: Any
+
+    @property
+    def part(self) -> float:
+        """Of the tiles, that may be left out by positions alone."""
+        return float(self.dead.sum() / math.prod(counts(self.side, self.size).values()))
 
     def live(self, values: Mapping[Value, Any]) -> Live:
         """At run time, from the whole arrays of the leaves."""
         count = counts(self.side, self.size)
         rows, columns = count[self.side.outer], count[self.side.inner]
-        need = jnp.stack(self._needs(_full(self.side, self.size), values))
+        need = jnp.stack(self._needs(full_tiles(self.side, self.size), values))
         ragged = [(0, 0), (0, rows - need.shape[1]), (0, columns - need.shape[2])]
         need = jnp.pad(need, ragged, constant_values=np.inf)
         matters = (need >= FAR).any(0)
@@ -90,31 +97,29 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
 
     Of leaves that are numbers only those are looked at without which less would be proven.
     """
-    blocks = _full(side, size)
+    blocks = full_tiles(side, size)
     if not may_skip(side) or not all(blocks.count.values()):
         return None
     usual = {key: usual_interval(key) for key in side.recipe.leaves}
     dead = _dead(side, blocks, usual)
     needed = [key for key in usual if _may_mask(key)]
-    if not dead and not needed:
+    if not dead.any() and not needed:
         return None
     for key in usual:
-        if key not in needed and _dead(side, blocks, {**usual, key: UNKNOWN}) < dead:
+        if key not in needed and _dead(side, blocks, {**usual, key: UNKNOWN}).sum() < dead.sum():
             needed.append(key)
-    count = counts(side, size)
-    return Watch(side, size, tuple(needed), dead / (count["i"] * count["j"]))
+    return Watch(side, size, tuple(needed), dead)
 
 
-def _full(side: Pass, size: Mapping[Role, int]) -> Blocks:
+def full_tiles(side: Pass, size: Mapping[Role, int]) -> Blocks:
     """The tiles that do not stick out."""
     count = {role: side.length[role] // size[role] for role in ROLES}
     return Blocks(dict.fromkeys(ROLES, 0), count, dict(size))
 
 
-def _dead(side: Pass, blocks: Blocks, leaves: dict[Key, Interval]) -> int:
-    """How many tiles may be left out."""
-    found = [need < FAR for need in _needs(side, blocks, leaves, np)]
-    return int(np.stack(found).all(0).sum())
+def _dead(side: Pass, blocks: Blocks, leaves: dict[Key, Interval]) -> Any:
+    """(rows, columns) which tiles may be left out."""
+    return np.stack([need < FAR for need in _needs(side, blocks, leaves, np)]).all(0)
 
 
 def _needs(side: Pass, blocks: Blocks, leaves: dict[Key, Interval], space: Any) -> list[Any]:

@@ -1,3 +1,5 @@
-"""What the rewrite is called."""
+"""What the rewrite is called, and an operation that only kernels have."""
 
 NAME = "kernels"
+
+APPROXIMATE_TANH = "approximate_tanh"

@@ -21,6 +21,7 @@ from orchestrator_core.conductor.kernels.cell import Cell, cell_of
 from orchestrator_core.conductor.kernels.cut import Cut, Place
 from orchestrator_core.conductor.kernels.live import Watch, counts, watch_of
 from orchestrator_core.conductor.kernels.pallas import Launch
+from orchestrator_core.conductor.kernels.plain import Plain, plain_of
 from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.tile_graph import tile_graph
 from orchestrator_core.conductor.tile.accumulators import Accumulator
@@ -34,6 +35,7 @@ class PassKernel:
     """Attributes:
     side: of a pass. size: of its tiles. cell: what is done with one tile of one cell.
     watch: which tiles need not be visited; None if all must.
+    plain: which tiles no mask cuts; None if there are few. plain_cell: what is done with these.
     """
 
     side: Pass
@@ -42,6 +44,8 @@ class PassKernel:
     watch: Watch | None
     launch: Launch
     is_interpreted: bool = False
+    plain: Plain | None = None
+    plain_cell: Cell | None = None
 
     @classmethod
     def of(
@@ -50,8 +54,12 @@ class PassKernel:
         """Raises:
         Refused: if it is not possible.
         """
-        cell = cell_of(tile_graph(side, size))
-        made = cls(side, size, cell, watch_of(side, size), launch, is_interpreted)
+        cell, watch = cell_of(tile_graph(side, size)), watch_of(side, size)
+        plain = plain_of(side, size, watch)
+        other = None if plain is None else cell_of(tile_graph(side, size, plain.recipe))
+        if other is not None and other.count != cell.count:
+            plain, other = None, None
+        made = cls(side, size, cell, watch, launch, is_interpreted, plain, other)
         for cut in made.state:
             if not set(cell.count) <= cut.roles:
                 raise Refused("heads and the like are summed")
@@ -80,6 +88,8 @@ class PassKernel:
         if self.watch is not None:
             live = self.watch.live(values)
             given += [live.bounds, live.needs]
+        if self.plain is not None:
+            given.append(jnp.asarray(self.plain.bounds))
         outputs = [
             pallas.output((*self._before(cut), *cut.shape), each.dtype)
             for each, cut in zip(self.side.accumulators, self.state, strict=True)
@@ -101,12 +111,17 @@ class PassKernel:
     def _program(self, *refs: Any) -> None:
         """What one program does."""
         row = _Row(self, refs)
-        state = row.through(*row.bounds(), row.start())
+        state, (first, last) = row.start(), row.bounds()
+        if self.plain_cell is not None:
+            plain = row.plain()
+            state = row.through(*plain, state, self.plain_cell)
+            state = row.through_others(first, plain, last, state)
+        else:
+            state = row.through(first, last, state, self.cell)
         if self.watch is not None:
-            first, last = row.bounds()
-            is_done = row.is_proven(state)
-            state = row.through(0, jnp.where(is_done, 0, first), state)
-            state = row.through(jnp.where(is_done, self.columns, last), self.columns, state)
+            rest = jnp.where(row.is_proven(state), row.zero, row.zero + self.columns)
+            outside = jnp.minimum(first, rest), jnp.minimum(last, rest)
+            state = row.through_others(0, outside, rest, state)
         row.finish(state)
 
 
@@ -116,8 +131,10 @@ class _Row:
     def __init__(self, kernel: PassKernel, refs: Sequence[Any]) -> None:
         self.kernel = kernel
         leaves, states = len(kernel.leaves), len(kernel.state)
-        self.inputs, self.live = refs[:leaves], refs[leaves : len(refs) - states]
-        self.outputs = refs[len(refs) - states :]
+        self.inputs, self.outputs = refs[:leaves], refs[len(refs) - states :]
+        others = list(refs[leaves : len(refs) - states])
+        self.plain_bounds = others.pop() if kernel.plain is not None else None
+        self.live = others
         self.number = pallas.program_id(0)
         self.zero = self.number * 0
         self.cells = {r: pallas.program_id(k + 1) for k, r in enumerate(kernel.cell.count)}
@@ -148,15 +165,38 @@ class _Row:
         bounds, _ = self.live
         return bounds[0, self.number], bounds[1, self.number]
 
-    def through(self, first: Any, last: Any, state: State) -> State:
-        made: State = lax.fori_loop(first, last, self._tile, state)
+    def plain(self) -> tuple[Any, Any]:
+        """Of the tiles that are visited, the first that no mask cuts and the one after the last."""
+        first, last = self.bounds()
+        return tuple(  # type: ignore[return-value]
+            jnp.clip(self.plain_bounds[k, self.number], first, last) for k in (0, 1)
+        )
+
+    def through(self, first: Any, last: Any, state: State, cell: Cell) -> State:
+        made: State = lax.fori_loop(first, last, functools.partial(self._tile, cell), state)
         return made
 
-    def _tile(self, column: Any, state: State) -> State:
-        place, cell = self._place(column), self.kernel.cell
+    def through_others(
+        self, first: Any, between: tuple[Any, Any], last: Any, state: State
+    ) -> State:
+        """From the first tile to the last without those between two: one loop, for there is one
+        program of it."""
+        begin, end = between
+        before = begin - first
+
+        def tile(k: Any, state: State) -> State:
+            column = jnp.where(k < before, first + k, end + k - before)
+            return self._tile(self.kernel.cell, column, state)
+
+        made: State = lax.fori_loop(0, before + last - end, tile, state)
+        return made
+
+    def _tile(self, cell: Cell, column: Any, state: State) -> State:
+        place = self._place(column)
         leaves = [self._read(k, column) if own is None else own for k, own in enumerate(self.own)]
         at = [place.at["i"], place.at["j"], *(self.cells[role] for role in cell.count)]
-        made = squeezed.run(cell.graph, [*leaves, *state, *at])
+        rules = squeezed.INTERPRETED if self.kernel.is_interpreted else squeezed.RULES
+        made = squeezed.run(cell.graph, [*leaves, *state, *at], rules)
         return tuple(made)
 
     def is_proven(self, state: State) -> Any:

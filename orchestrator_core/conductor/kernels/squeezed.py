@@ -21,7 +21,9 @@ from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+from orchestrator_core.conductor.kernels import pallas
 from orchestrator_core.conductor.kernels.held import is_narrow, squeezed_shape, wide, without_end
+from orchestrator_core.conductor.kernels.name import APPROXIMATE_TANH
 from orchestrator_core.conductor.kernels.products import product
 from orchestrator_core.conductor.kernels.refused import Refused
 
@@ -32,8 +34,11 @@ RULES: dict[str, Rule] = {}
 """By the name of the primitive. What has none is refused."""
 
 
-def run(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
+def run(graph: Graph, inputs: Sequence[Any], rules: Mapping[str, Rule] = RULES) -> list[Any]:
     """What a graph makes of squeezed arrays.
+
+    Args:
+        rules: instead of those here.
 
     Raises:
         Refused: if it does something that no kernel can.
@@ -46,7 +51,7 @@ def run(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
         return literal(atom) if isinstance(atom, Literal) else known[atom]
 
     for node in graph.nodes:
-        rule = RULES.get(node.name)
+        rule = rules.get(node.name)
         if rule is None or len(node.outputs) != 1:
             raise Refused(f"{node.name} is not possible inside a kernel")
         known[node.output] = rule(node, [array(each) for each in node.inputs])
@@ -99,6 +104,11 @@ def _exponential(node: Node, arrays: list[Any]) -> Any:
     if array.dtype != np.float32:
         return _elementwise(node, arrays)
     return jnp.exp2(array * np.float32(math.log2(math.e)))
+
+
+def _approximate_tanh(node: Node, arrays: list[Any]) -> Any:
+    """By the instruction of NVIDIA's GPUs, off by 2^-11."""
+    return pallas.approximate_tanh(laid(arrays[0], node.inputs[0].shape, node.output.shape))
 
 
 def _converted(node: Node, arrays: list[Any]) -> Any:
@@ -170,6 +180,7 @@ RULES.update(dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshape))
 RULES.update(dict.fromkeys(("copy", "copy_p", "name", "stop_gradient"), _same))
 RULES.update(dict.fromkeys(REDUCED, _reduce))
 RULES["exp"] = _exponential
+RULES[APPROXIMATE_TANH] = _approximate_tanh
 RULES["convert_element_type"] = _converted
 RULES.update(dict.fromkeys(("bitcast_convert_type", "nextafter"), _of_bits))
 RULES.pop("reduce_precision")
@@ -177,3 +188,6 @@ RULES["broadcast_in_dim"] = _broadcast
 RULES["transpose"] = _transpose
 RULES["iota"] = _iota
 RULES["dot_general"] = product
+
+INTERPRETED: Mapping[str, Rule] = {**RULES, APPROXIMATE_TANH: _elementwise}
+"""For the interpreter, which has no instructions of GPUs."""

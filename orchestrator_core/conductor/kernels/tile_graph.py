@@ -32,7 +32,7 @@ from orchestrator_core.conductor.tile.accumulators import (
 )
 from orchestrator_core.conductor.tile.neutral import neutral
 from orchestrator_core.conductor.tile.passes import Pass
-from orchestrator_core.conductor.tile.recipe import Key, Wanted
+from orchestrator_core.conductor.tile.recipe import Key, Recipe, Wanted
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,14 @@ class TileGraph:
     graph: Graph
 
 
-def tile_graph(side: Pass, size: dict[Role, int]) -> TileGraph:
-    """Of a side in tiles of a size."""
-    recipe, count = side.recipe, len(side.recipe.leaves)
+def tile_graph(side: Pass, size: dict[Role, int], recipe: Recipe | None = None) -> TileGraph:
+    """Of a side in tiles of a size.
+
+    Args:
+        recipe: in place of the side's, with the same leaves and results.
+    """
+    recipe = side.recipe if recipe is None else recipe
+    count = len(recipe.leaves)
     pairwise = [step.made for step in recipe.steps if len(roles(step.spec)) == 2]
     pairwise += [key for key in recipe.leaves if len(roles(key[1])) == 2]
     if not pairwise:
