@@ -253,6 +253,19 @@ def _linearized_by(primitive: Any, rule: Callable[..., Any]) -> None:
         rules[primitive] = linearize
 
 
+def cudnn_attention(
+    query: Any, key: Any, value: Any, *, scale: float, is_causal: bool, heads_first: bool
+) -> Any:
+    """Attention by cuDNN, of (batch, heads, length, d) arrays or of (batch, length, heads, d)
+    ones. JAX has promised a name only for the latter; others would be copied for it."""
+    from jax._src.cudnn import fused_attention_stablehlo as cudnn
+
+    attention: Any = cudnn.dot_product_attention
+    mask: Any = cudnn.MaskType.CAUSAL if is_causal else cudnn.MaskType.NO_MASK
+    layout = "BNTH" if heads_first else "BTNH"
+    return attention(query, key, value, scale=scale, mask_type=mask, qkv_layout=layout)
+
+
 def no_tangent(primal: Any) -> Any:
     """The zero tangent of a value, for ``jax.jvp``; of integers it has a type of its own."""
     zero_from_primal: Any = jax.custom_derivatives.zero_from_primal

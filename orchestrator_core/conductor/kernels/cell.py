@@ -11,6 +11,7 @@ import numpy as np
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.facts.axes import (
+    ROLES,
     Axis,
     Part,
     Role,
@@ -127,7 +128,9 @@ def _cell(tiled: TileGraph, cells: Cells) -> Cell:
     at = [_jax.ShapedArray((), np.dtype(np.int32))] * len(count)
     pairs = zip(values, specs, strict=True)
     avals = [_jax.ShapedArray(tile_shape(spec, ones), v.dtype) for v, spec in pairs]
-    graph = lighter(read(_jax.trace(program, [*avals, *at])))
+    graph = read(_jax.trace(program, [*avals, *at]))
+    ends = [tiled.side.length[role] for role in ROLES] + list(count.values())
+    graph = lighter(graph, dict(zip(graph.inputs[-len(ends) :], ends, strict=True)))
     tile = [spec for _, spec in side.recipe.leaves] + [a.spec for a in side.accumulators]
     whole = [
         merged(mine, theirs, tiled.size, side.length)

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.facts.cells import Key
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
@@ -47,45 +48,82 @@ class Dispatched:
         return [made]
 
     def by_cudnn(self, *arrays: Any) -> Any:
-        return self.by("cudnn", *arrays)
+        """In the user's own order of heads and positions, so that nothing is copied."""
+        q, k, v = self._laid(arrays, self._heads_first)
+        made = _jax.cudnn_attention(
+            q,
+            k,
+            v,
+            scale=self.found.scale,
+            is_causal=self.found.is_causal,
+            heads_first=self._heads_first,
+        )
+        return self._as_found(made, self._heads_first)
 
     def by_xla(self, *arrays: Any) -> Any:
-        return self.by("xla", *arrays)
-
-    def by(self, implementation: Any, *arrays: Any) -> Any:
-        found, shape = self.found, self.found.node.output.shape
-        roles = self._heads
-        (query,) = set(axes_of(found.q)) - {*roles, None}
-        (column,) = set(axes_of(found.v)) - {*roles, KEYS}
-        orders = [(query, None), (KEYS, None), (KEYS, column)]
-        keys = (found.q, found.k, found.v)
-        q, k, v = (
-            self._laid(key, array, *order)
-            for key, array, order in zip(keys, arrays, orders, strict=True)
-        )
+        q, k, v = self._laid(arrays, False)
         made = jax.nn.dot_product_attention(
-            q, k, v, scale=found.scale, is_causal=found.is_causal, implementation=implementation
+            q, k, v, scale=self.found.scale, is_causal=self.found.is_causal, implementation="xla"
         )
-        made = jnp.squeeze(made, 0) if len(roles) < 2 else made
-        made = jnp.squeeze(made, 1) if not roles else made
-        now = [*roles[:-1], query, *roles[-1:], column]
-        order = [now.index(str(n)) for n in range(len(shape))]
-        return jnp.transpose(made, order).astype(found.node.output.dtype)
+        return self._as_found(made, False)
 
     @property
     def _heads(self) -> list[Any]:
         """Roles of the batch, if there is one, and of heads, in the order of the result."""
         return sorted(set(axes_of(self.found.q)) & set(axes_of(self.found.k)) - {None}, key=str)
 
-    def _laid(self, key: Key, array: Any, along: Any, last: Any) -> Any:
-        """As (batch, length, heads, d)."""
-        heads, at = self._heads, axes_of(key)
-        order = [at[r] for r in (*heads[:-1], along, *heads[-1:], last)]
+    @property
+    def _query(self) -> Any:
+        (query,) = set(axes_of(self.found.q)) - {*self._heads, None}
+        return query
+
+    @property
+    def _column(self) -> Any:
+        (column,) = set(axes_of(self.found.v)) - {*self._heads, KEYS}
+        return column
+
+    @property
+    def _heads_first(self) -> bool:
+        """Do all positions of one head lie side by side in memory?"""
+        at = axes_of(self.found.q)
+        return not self._heads or at[self._heads[-1]] < at[self._query]
+
+    def _laid(self, arrays: Sequence[Any], heads_first: bool) -> list[Any]:
+        """Queries, keys and values as (batch, heads, length, d) or (batch, length, heads, d)."""
+        found = self.found
+        pairs = zip((found.q, found.k, found.v), arrays, strict=True)
+        along = (self._query, KEYS, KEYS)
+        last = (None, None, self._column)
+        return [
+            self._placed(key, array, one, end, heads_first)
+            for (key, array), one, end in zip(pairs, along, last, strict=True)
+        ]
+
+    def _placed(self, key: Key, array: Any, along: Any, last: Any, heads_first: bool) -> Any:
+        """One of them; with an axis of one element for a batch, and for heads, if there is none."""
+        at, heads = axes_of(key), self._heads
+        roles = [*heads[:-1], *_inner(heads[-1:], along, heads_first), last]
+        order = [at[role] for role in roles]
         real = [k for k in range(array.ndim) if k in order]
         squeezed = jnp.reshape(array, [array.shape[k] for k in real])
         moved = jnp.transpose(squeezed, [real.index(k) for k in order])
-        moved = moved if heads else moved[:, None, :]
+        moved = moved if heads else jnp.expand_dims(moved, 0 if heads_first else 1)
         return moved if len(heads) == 2 else moved[None]
+
+    def _as_found(self, made: Any, heads_first: bool) -> Any:
+        """In the axes and of the type of the node that was there."""
+        roles = self._heads
+        made = jnp.squeeze(made, 0) if len(roles) < 2 else made
+        made = jnp.squeeze(made, 0 if heads_first else 1) if not roles else made
+        now = [*roles[:-1], *_inner(roles[-1:], self._query, heads_first), self._column]
+        output = self.found.node.output
+        order = [now.index(str(n)) for n in range(len(output.shape))]
+        return jnp.transpose(made, order).astype(output.dtype)
+
+
+def _inner(heads: Sequence[Any], along: Any, heads_first: bool) -> list[Any]:
+    """Roles of heads and positions, in the order wanted."""
+    return [*heads, along] if heads_first else [along, *heads]
 
 
 def in_kernels(graph: Graph, goal: Goal, settings: TileSettings) -> tuple[Graph, list[Site]]:

@@ -23,8 +23,9 @@ from orchestrator_core.conductor.kernels.refused import Refused
 MOST_WORDS = 160
 """Letters of what a compiler says."""
 
-ROUNDS = 4
-"""Calls of which the fastest counts."""
+ROUNDS, CALLS = 4, 8
+"""How often a function is timed, of which the fastest counts, and how many calls are under way
+then: of a single one most may be the way to the GPU and back."""
 
 KIND = "NVIDIA H200"
 """Whose instructions are meant where no GPU is at hand."""
@@ -48,8 +49,8 @@ def refusal(function: Callable[..., Any], avals: Sequence[Any], *, is_interprete
 
 
 def seconds(function: Callable[..., Any], avals: Sequence[Any]) -> float:
-    """Of a call on this machine's device, of arrays of ones. Somebody may be tracing outside, so it
-    runs in a thread of its own, in which nobody does."""
+    """Of one of some calls on this machine's device, of arrays of ones. Somebody may be tracing
+    outside, so it runs in a thread of its own, in which nobody does."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(_seconds, function, avals).result()
 
@@ -59,16 +60,22 @@ def _seconds(function: Callable[..., Any], avals: Sequence[Any]) -> float:
         arrays = [jnp.ones(aval.shape, aval.dtype) for aval in avals]
         run = jax.jit(function).lower(*arrays).compile()
         taken = []
+        wait: Any = jax.block_until_ready
+        wait(run(*arrays))
         for _ in range(ROUNDS):
             begun = perf_counter()
-            for made in jax.tree.leaves(run(*arrays)):
-                made.block_until_ready()
-            taken.append(perf_counter() - begun)
+            wait([run(*arrays) for _ in range(CALLS)])
+            taken.append((perf_counter() - begun) / CALLS)
     return min(taken)
 
 
 def has_gpu() -> bool:
     return jax.default_backend() == "gpu"
+
+
+def is_hopper() -> bool:
+    """Is JAX's first device an H100, H200, or another of that kind?"""
+    return has_gpu() and str(getattr(jax.devices()[0], "compute_capability", "")).startswith("9.")
 
 
 def _words(error: Exception) -> str:

@@ -66,6 +66,11 @@ class PassKernel:
         return made
 
     @property
+    def usual(self) -> PassKernel:
+        """What is there on any GPU."""
+        return self
+
+    @property
     def leaves(self) -> tuple[Cut, ...]:
         return tuple(map(Cut, self.cell.leaves))
 
@@ -133,7 +138,7 @@ class _Row:
         leaves, states = len(kernel.leaves), len(kernel.state)
         self.inputs, self.outputs = refs[:leaves], refs[len(refs) - states :]
         others = list(refs[leaves : len(refs) - states])
-        self.plain_bounds = others.pop() if kernel.plain is not None else None
+        self.plain_bounds: Any = others.pop() if kernel.plain is not None else None
         self.live = others
         self.number = pallas.program_id(0)
         self.zero = self.number * 0
@@ -168,9 +173,8 @@ class _Row:
     def plain(self) -> tuple[Any, Any]:
         """Of the tiles that are visited, the first that no mask cuts and the one after the last."""
         first, last = self.bounds()
-        return tuple(  # type: ignore[return-value]
-            jnp.clip(self.plain_bounds[k, self.number], first, last) for k in (0, 1)
-        )
+        begin, end = (self.plain_bounds[k, self.number] for k in (0, 1))
+        return jnp.clip(begin, first, last), jnp.clip(end, first, last)
 
     def through(self, first: Any, last: Any, state: State, cell: Cell) -> State:
         made: State = lax.fori_loop(first, last, functools.partial(self._tile, cell), state)

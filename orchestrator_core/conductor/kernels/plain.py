@@ -50,8 +50,8 @@ def plain_of(side: Pass, size: Mapping[Role, int], watch: Watch | None) -> Plain
     known = intervals(side.recipe, blocks, side.outer, dict.fromkeys(side.recipe.leaves, UNKNOWN))
     found = {step.made: _taken(step, known, shape) for step in side.recipe.steps}
     taken = {made: each for made, each in found.items() if each is not None}
-    choices = {made: _usual(found, live) for made, found in taken.items()}
-    choices = {made: choice for made, choice in choices.items() if choice is not None}
+    usual = {made: _usual(found, live) for made, found in taken.items()}
+    choices = {made: choice for made, choice in usual.items() if choice is not None}
     if not choices:
         return None
     is_plain = np.all([taken[made] == choice for made, choice in choices.items()], axis=0)

@@ -12,7 +12,8 @@ from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.cost import Work, this_device
 from orchestrator_core.conductor.facts.axes import ROLES, Role
 from orchestrator_core.conductor.kernels.held import power_of_two
-from orchestrator_core.conductor.kernels.lowering import has_gpu, refusal, seconds
+from orchestrator_core.conductor.kernels.hopper.kernel import HopperKernel
+from orchestrator_core.conductor.kernels.lowering import has_gpu, is_hopper, refusal, seconds
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.price import seconds_of_kernel, work_of_kernel
@@ -23,15 +24,19 @@ from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.run import Runner
 
 SHAPES = (
-    (128, 128, Launch(8, 2)),
+    (128, 128, Launch(8, 3)),
     (128, 64, Launch(8, 3)),
     (128, 64, Launch(4, 3)),
+    (128, 128, Launch(8, 2)),
     (64, 64, Launch(4, 2)),
     (64, 32, Launch(4, 2)),
     (32, 32, Launch(4, 1)),
     (16, 16, Launch(4, 1)),
 )
 """Elements of a tile along the outer and the inner role, and how it is launched; the best first."""
+
+HOPPER = len(SHAPES)
+"""The number of the kernel that only Hopper has."""
 
 MEASURED = 3
 """Kernels of other shapes that are timed where there is a GPU; which is fastest nobody can say."""
@@ -49,7 +54,7 @@ class PassProgram:
     """
 
     runner: Runner
-    kernels: tuple[PassKernel, ...]
+    kernels: tuple[PassKernel | HopperKernel, ...]
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         if self.is_interpreted:
@@ -73,12 +78,12 @@ class PassProgram:
 
     @property
     def work(self) -> Work:
-        return sum(map(work_of_kernel, self.kernels), Work())
+        return sum((work_of_kernel(kernel.usual) for kernel in self.kernels), Work())
 
     @property
     def seconds(self) -> float:
-        device = this_device()
-        return sum(seconds_of_kernel(k, work_of_kernel(k), device) for k in self.kernels)
+        device, usual = this_device(), [kernel.usual for kernel in self.kernels]
+        return sum(seconds_of_kernel(each, work_of_kernel(each), device) for each in usual)
 
     @property
     def words(self) -> str:
@@ -116,13 +121,12 @@ class Programs:
         return PassProgram(runner, tuple(kernel for _, kernel in found))
 
 
-def _first(side: Pass) -> tuple[int, PassKernel]:
+def _first(side: Pass) -> tuple[int, PassKernel | HopperKernel]:
     """The best kernel that can be compiled: where there is a GPU, the fastest of some."""
-    why, found = "", list[tuple[int, PassKernel]]()
+    why, found = "", list[tuple[int, PassKernel | HopperKernel]]()
     for number in _fitting(side):
-        kernel = _kernel(side, number)
-        why = _refusal(kernel)
-        if not why:
+        kernel, why = _tried(side, number)
+        if kernel is not None:
             found.append((number, kernel))
         if len(found) == (MEASURED if has_gpu() and not are_interpreted() else 1):
             break
@@ -131,8 +135,22 @@ def _first(side: Pass) -> tuple[int, PassKernel]:
     return found[0] if len(found) == 1 else min(found, key=lambda each: _seconds(each[1]))
 
 
+def _tried(side: Pass, number: int) -> tuple[PassKernel | HopperKernel | None, str]:
+    """A kernel that can be compiled, or why there is none."""
+    try:
+        kernel = _kernel(side, number)
+    except Refused as refused:
+        if number != HOPPER:
+            raise
+        return None, str(refused)
+    why = _refusal(kernel)
+    return (None if why else kernel), why
+
+
 def _fitting(side: Pass) -> Iterator[int]:
     """Shapes whose tiles are not much larger than what there is."""
+    if is_hopper() and not are_interpreted():
+        yield HOPPER
     for number, (outer, inner, _) in enumerate(SHAPES):
         longest = [power_of_two(side.length[role]) for role in (side.outer, side.inner)]
         is_last = number == len(SHAPES) - 1
@@ -140,22 +158,26 @@ def _fitting(side: Pass) -> Iterator[int]:
             yield number
 
 
-def _kernel(side: Pass, number: int) -> PassKernel:
+def _kernel(side: Pass, number: int) -> PassKernel | HopperKernel:
+    if number == HOPPER:
+        usual = _kernel(side, 0)
+        assert isinstance(usual, PassKernel)
+        return HopperKernel.of(usual)
     outer, inner, launch = SHAPES[number]
     size: dict[Role, int] = {side.outer: outer, side.inner: inner}
     size = {role: size[role] for role in ROLES}
     return PassKernel.of(side, size, launch, is_interpreted=are_interpreted())
 
 
-def _refusal(kernel: PassKernel) -> str:
+def _refusal(kernel: PassKernel | HopperKernel) -> str:
     return refusal(*_alone(kernel), is_interpreted=kernel.is_interpreted)
 
 
-def _seconds(kernel: PassKernel) -> float:
+def _seconds(kernel: PassKernel | HopperKernel) -> float:
     return seconds(*_alone(kernel))
 
 
-def _alone(kernel: PassKernel) -> tuple[Callable[..., list[Any]], list[Any]]:
+def _alone(kernel: PassKernel | HopperKernel) -> tuple[Callable[..., list[Any]], list[Any]]:
     """A function of arrays that is nothing but the kernel, and their types."""
     values = kernel.side.recipe.values
 

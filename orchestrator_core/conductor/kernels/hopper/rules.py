@@ -1,0 +1,56 @@
+"""What is done between two products, on arrays that a group of warps holds in registers."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.kernels.hopper import mosaic
+from orchestrator_core.conductor.kernels.name import APPROXIMATE_TANH
+from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.kernels.squeezed import RULES, Rule
+
+
+def rules(rows: int) -> Mapping[str, Rule]:
+    """By primitive.
+
+    Args:
+        rows: of a tile.
+    """
+    return {
+        **RULES,
+        "iota": functools.partial(_iota, rows),
+        "tanh": _tanh,
+        APPROXIMATE_TANH: _approximate_tanh,
+        "dot_general": _no_product,
+    }
+
+
+def _iota(rows: int, node: Node, arrays: list[Any]) -> Any:
+    shape, axis, dtype = node.output.shape, node.params["dimension"], node.output.dtype
+    axes = [k for k, size in enumerate(shape) if size != 1]
+    held = tuple(shape[k] for k in axes)
+    if axis not in axes:
+        raise Refused("positions along an axis of one element")
+    counted = mosaic.counted(np.int32, held, axes.index(axis), rows)
+    return counted.astype(np.float32 if jnp.issubdtype(dtype, jnp.floating) else dtype)
+
+
+def _tanh(node: Node, arrays: list[Any]) -> Any:
+    """By an exponential, off by some 1e-7 of one; what the GPU has for it is off by 2^-11."""
+    grown = jnp.exp2(arrays[0] * np.float32(2 * math.log2(math.e)))
+    return 1 - 2 / (1 + grown)
+
+
+def _approximate_tanh(node: Node, arrays: list[Any]) -> Any:
+    return jnp.tanh(arrays[0])
+
+
+def _no_product(node: Node, arrays: list[Any]) -> Any:
+    raise Refused("a third product")
