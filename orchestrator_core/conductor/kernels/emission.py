@@ -10,6 +10,7 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.kernels.name import NAME
 from orchestrator_core.conductor.kernels.program import PassProgram, Programs
+from orchestrator_core.conductor.kernels.trial import trial
 from orchestrator_core.conductor.tile.emission import Emission
 from orchestrator_core.conductor.tile.form import Form
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
@@ -57,4 +58,4 @@ def _words(form: Form) -> str:
     return "; ".join(found)
 
 
-KERNELS = Emission(NAME, KernelPrices, kernel_node, _words)
+KERNELS = Emission(NAME, KernelPrices, kernel_node, _words, trial)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from jax import lax
@@ -40,6 +41,9 @@ HOPPER = len(SHAPES)
 
 MEASURED = 3
 """Kernels of other shapes that are timed where there is a GPU; which is fastest nobody can say."""
+
+TRYING_S = 4.0
+"""Seconds after which no other is tried."""
 
 LEAST = 16
 """Elements of a tile along a role, for tensor cores."""
@@ -124,11 +128,13 @@ class Programs:
 def _first(side: Pass) -> tuple[int, PassKernel | HopperKernel]:
     """The best kernel that can be compiled: where there is a GPU, the fastest of some."""
     why, found = "", list[tuple[int, PassKernel | HopperKernel]]()
+    begun = perf_counter()
     for number in _fitting(side):
         kernel, why = _tried(side, number)
         if kernel is not None:
             found.append((number, kernel))
-        if len(found) == (MEASURED if has_gpu() and not are_interpreted() else 1):
+        most = MEASURED if has_gpu() and not are_interpreted() else 1
+        if len(found) == most or (found and perf_counter() - begun > TRYING_S):
             break
     if not found:
         raise Refused(why)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.facts.axes import full_shape
+from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.tile.careful import careful
@@ -18,6 +19,10 @@ from orchestrator_core.conductor.tile.run import Runner
 NAME = "tiling"
 
 
+def _untried(before: Graph, after: Graph) -> None:
+    """Nothing is timed."""
+
+
 @dataclass(frozen=True)
 class Emission:
     """What passes become.
@@ -25,12 +30,14 @@ class Emission:
     Attributes:
         name: of the rewrite. prices: a new list of what passes cost. node: of a pass and its price.
         words: what a form is.
+        trial: seconds of what differs between two graphs, timed; None where nothing can be.
     """
 
     name: str
     prices: Callable[[], Prices]
     node: Callable[[Runner, PassPrice], Node]
     words: Callable[[Form], str]
+    trial: Callable[[Graph, Graph], tuple[float, float] | None] = _untried
 
 
 def _node(runner: Runner, price: PassPrice) -> Node:

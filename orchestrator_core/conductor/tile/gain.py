@@ -40,6 +40,12 @@ def of_site(was: Price, now: Price, form: Form) -> tuple[Price, Price]:
     return before, Price(form.seconds, now.temp_bytes)
 
 
+def is_for_time(was: Price, goal: Goal) -> bool:
+    """Is a gain in time what is wanted, and not only less memory?"""
+    is_too_large = goal.memory is not None and was.temp_bytes > goal.memory
+    return goal.objective != "memory" and not is_too_large
+
+
 def refusal_of(
     was: Price, now: Price, goal: Goal, has_coordinates: bool = False, has_skews: bool = False
 ) -> str:

@@ -50,7 +50,7 @@ class Rewriter:
         self._prepared, self._goal, self._settings = prepared, goal, settings
         self._emission = emission
         self._prices, self._shared = emission.prices(), Shared()
-        self._judge = Judge(prepared, goal, settings.always)
+        self._judge = Judge(prepared, goal, settings.always, emission.trial)
         self._flow = Dataflow(self.graph)
         self._seen, self._waiting = set[Value](), list[Waiting]()
 
@@ -160,7 +160,17 @@ class Rewriter:
         chosen = AS_IT_IS if verdict.why else self._emission.words(form)
         settings = dict(form.size)
         name = self._emission.name
-        return Site(name, source, found, chosen, reason, verdict.was, verdict.now, settings)
+        return Site(
+            name,
+            source,
+            found,
+            chosen,
+            reason,
+            verdict.was,
+            verdict.now,
+            settings,
+            verdict.measured,
+        )
 
 
 def _pinned(settings: TileSettings, known: Site | None) -> TileSettings:
