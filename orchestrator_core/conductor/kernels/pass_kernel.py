@@ -19,6 +19,7 @@ from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.kernels import pallas, squeezed
 from orchestrator_core.conductor.kernels.cell import Cell, cell_of
 from orchestrator_core.conductor.kernels.cut import Cut, Place
+from orchestrator_core.conductor.kernels.ending import Ending
 from orchestrator_core.conductor.kernels.live import Watch, counts, watch_of
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.refused import Refused
@@ -34,6 +35,7 @@ class PassKernel:
     """Attributes:
     side: of a pass. size: of its tiles. cell: what is done with one tile of one cell.
     watch: which tiles need not be visited; None if all must.
+    ending: what is done with a row before it is written; None if it is written as it is.
     """
 
     side: Pass
@@ -42,6 +44,7 @@ class PassKernel:
     watch: Watch | None
     launch: Launch
     is_interpreted: bool = False
+    ending: Ending | None = None
 
     @classmethod
     def of(
@@ -74,20 +77,30 @@ class PassKernel:
         return counts(self.side, self.size)[self.side.inner]
 
     def __call__(self, values: Mapping[Value, Any]) -> list[Any]:
-        """What is accumulated, from the values that leaves are cut from."""
+        """What is accumulated, from the values that leaves are cut from; or what the ending writes,
+        and then, if it is checked, for each cell and row of tiles 0 if it is in doubt, else 1."""
         leaves = zip(self.side.recipe.leaves, self.leaves, strict=True)
         given = [jnp.reshape(values[key[0]], cut.shape) for key, cut in leaves]
         if self.watch is not None:
             live = self.watch.live(values)
             given += [live.bounds, live.needs]
-        outputs = [
+        grid = (self.rows, *self.cell.count.values())
+        run = pallas.call(self._program, grid, self.outputs, self.launch, self.is_interpreted)
+        made = run(*given)
+        if self.ending is not None:
+            return self.ending.whole(made)
+        each = zip(self.side.accumulators, self.state, made, strict=True)
+        return [self._whole(*one) for one in each]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """What the kernel writes."""
+        if self.ending is not None:
+            return self.ending.outputs((*self.cell.count.values(), self.rows))
+        return [
             pallas.output((*self._before(cut), *cut.shape), each.dtype)
             for each, cut in zip(self.side.accumulators, self.state, strict=True)
         ]
-        grid = (self.rows, *self.cell.count.values())
-        run = pallas.call(self._program, grid, outputs, self.launch, self.is_interpreted)
-        made = zip(self.side.accumulators, self.state, run(*given), strict=True)
-        return [self._whole(each, cut, array) for each, cut, array in made]
 
     def _before(self, cut: Cut) -> tuple[int, ...]:
         """Of what no row has for itself, each row makes its part."""
@@ -115,9 +128,9 @@ class _Row:
 
     def __init__(self, kernel: PassKernel, refs: Sequence[Any]) -> None:
         self.kernel = kernel
-        leaves, states = len(kernel.leaves), len(kernel.state)
-        self.inputs, self.live = refs[:leaves], refs[leaves : len(refs) - states]
-        self.outputs = refs[len(refs) - states :]
+        leaves, made = len(kernel.leaves), len(kernel.outputs)
+        self.inputs, self.live = refs[:leaves], refs[leaves : len(refs) - made]
+        self.outputs = refs[len(refs) - made :]
         self.number = pallas.program_id(0)
         self.zero = self.number * 0
         self.cells = {r: pallas.program_id(k + 1) for k, r in enumerate(kernel.cell.count)}
@@ -167,7 +180,10 @@ class _Row:
         return functools.reduce(jnp.logical_and, proofs)
 
     def finish(self, state: State) -> None:
-        place = self._place(0)
+        place, ending = self._place(0), self.kernel.ending
+        if ending is not None:
+            ending.write(self.outputs, state, place, [*self.cells.values(), self.number])
+            return
         for cut, ref, array in zip(self.kernel.state, self.outputs, state, strict=True):
             cut.write(ref, place, array, [self.number] if self.kernel._before(cut) else [])
 

@@ -121,7 +121,7 @@ def _first(side: Pass) -> tuple[int, PassKernel]:
     why, found = "", list[tuple[int, PassKernel]]()
     for number in _fitting(side):
         kernel = _kernel(side, number)
-        why = _refusal(kernel)
+        why = refusal_of(kernel)
         if not why:
             found.append((number, kernel))
         if len(found) == (MEASURED if has_gpu() and not are_interpreted() else 1):
@@ -147,7 +147,8 @@ def _kernel(side: Pass, number: int) -> PassKernel:
     return PassKernel.of(side, size, launch, is_interpreted=are_interpreted())
 
 
-def _refusal(kernel: PassKernel) -> str:
+def refusal_of(kernel: PassKernel) -> str:
+    """Why it cannot be compiled; empty if it can."""
     return refusal(*_alone(kernel), is_interpreted=kernel.is_interpreted)
 
 
