@@ -94,8 +94,11 @@ def _ended(graph: Graph, node: Node, program: PassProgram, known: dict[Hashable,
         key = program.runner.looks, looks(rows.nodes, rows.results)
         if key not in known:
             known[key] = not refusal_of(made)
-    except Exception as e:  # this site stays as it is
-        import os, traceback; os.environ.get("DBG") and traceback.print_exc()
+    except Exception:  # this site stays as it is
+        import os
+        import traceback
+
+        os.environ.get("DBG") and traceback.print_exc()
         return graph
     if not known[key]:
         return graph

@@ -48,36 +48,46 @@ class Watch:
     """Attributes:
     side: whose tiles. size: of them. leaves: those whose numbers the proofs need.
     part: of the tiles, that may be left out by positions alone.
+    known: what is live where all these numbers are finite; None if that depends on more of them.
+    is_last_longest: does the last row visit more tiles than the first, by positions alone?
     """
 
     side: Pass
     size: dict[Role, int]
     leaves: tuple[Key, ...]
     part: float
+    known: Live | None
+    is_last_longest: bool
 
     def live(self, values: Mapping[Value, Any]) -> Live:
         """At run time, from the whole arrays of the leaves."""
-        count = counts(self.side, self.size)
-        rows, columns = count[self.side.outer], count[self.side.inner]
-        need = jnp.stack(self._needs(_full(self.side, self.size), values))
-        ragged = [(0, 0), (0, rows - need.shape[1]), (0, columns - need.shape[2])]
-        need = jnp.pad(need, ragged, constant_values=np.inf)
-        matters = (need >= FAR).any(0)
-        first = jnp.where(matters.any(1), matters.argmax(1), 0)
-        last = jnp.where(matters.any(1), columns - matters[:, ::-1].argmax(1), 1)
-        at = np.arange(columns)[None, :]
-        outside = (at < first[:, None]) | (at >= last[:, None])
-        most = jnp.where(outside[None], need, -np.inf).max(2)
-        return Live(jnp.stack([first, last]).astype(np.int32), most.astype(np.float32))
+        if self.known is None:
+            blocks = _full(self.side, self.size)
+            leaves = dict.fromkeys(self.side.recipe.leaves, UNKNOWN)
+            for key in self.leaves:
+                leaves[key] = interval_of_leaf(self.side, blocks, key, values[key[0]])
+            return _live(self.side, self.size, leaves, jnp)
+        # One number decides, since kernels that find out more would take longer than they spare.
+        finite = [jnp.isfinite(values[value]).all() for value, _ in self.leaves]
+        needs = self.known.needs
+        for each in finite:
+            needs = jnp.where(each, needs, np.float32(np.inf))
+        return Live(self.known.bounds, needs)
 
-    def _needs(self, blocks: Blocks, values: Mapping[Value, Any]) -> list[Any]:
-        leaves = {
-            key: interval_of_leaf(self.side, blocks, key, values[key[0]])
-            if key in self.leaves
-            else UNKNOWN
-            for key in self.side.recipe.leaves
-        }
-        return _needs(self.side, blocks, leaves, jnp)
+
+def _live(side: Pass, size: dict[Role, int], leaves: dict[Key, Interval], space: Any) -> Live:
+    count = counts(side, size)
+    rows, columns = count[side.outer], count[side.inner]
+    need = space.stack(_needs(side, _full(side, size), leaves, space))
+    ragged = [(0, 0), (0, rows - need.shape[1]), (0, columns - need.shape[2])]
+    need = space.pad(need, ragged, constant_values=np.inf)
+    matters = (need >= FAR).any(0)
+    first = space.where(matters.any(1), matters.argmax(1), 0)
+    last = space.where(matters.any(1), columns - matters[:, ::-1].argmax(1), 1)
+    at = np.arange(columns)[None, :]
+    outside = (at < first[:, None]) | (at >= last[:, None])
+    most = space.where(outside[None], need, -np.inf).max(2)
+    return Live(space.stack([first, last]).astype(np.int32), most.astype(np.float32))
 
 
 def counts(side: Pass, size: Mapping[Role, int]) -> dict[Role, int]:
@@ -96,13 +106,33 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
     usual = {key: usual_interval(key) for key in side.recipe.leaves}
     dead = _dead(side, blocks, usual)
     needed = [key for key in usual if _may_mask(key)]
-    if not dead and not needed:
+    is_known = not needed
+    if not dead and is_known:
         return None
     for key in usual:
         if key not in needed and _dead(side, blocks, {**usual, key: UNKNOWN}) < dead:
             needed.append(key)
+    finite = {key: _finite(key) if key in needed else UNKNOWN for key in usual}
+    is_known = is_known and _dead(side, blocks, finite) == dead
+    known = _live(side, size, finite if is_known else usual, np)
+    first, last = known.bounds
+    lengths = last - first
     count = counts(side, size)
-    return Watch(side, size, tuple(needed), dead / (count["i"] * count["j"]))
+    return Watch(
+        side,
+        size,
+        tuple(needed),
+        dead / (count["i"] * count["j"]),
+        known if is_known else None,
+        bool(lengths[-1] > lengths[0]),
+    )
+
+
+def _finite(key: Key) -> Interval:
+    """Of a leaf whose numbers are finite."""
+    info: Any = jnp.finfo(key[0].dtype)  # type: ignore[no-untyped-call]
+    most = float(info.max)
+    return Interval(np.asarray(-most), np.asarray(most), np.bool_(True))
 
 
 def _full(side: Pass, size: Mapping[Role, int]) -> Blocks:

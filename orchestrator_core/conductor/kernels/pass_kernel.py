@@ -131,10 +131,17 @@ class _Row:
         leaves, made = len(kernel.leaves), len(kernel.outputs)
         self.inputs, self.live = refs[:leaves], refs[leaves : len(refs) - made]
         self.outputs = refs[len(refs) - made :]
-        self.number = pallas.program_id(0)
+        self.number = self._number()
         self.zero = self.number * 0
         self.cells = {r: pallas.program_id(k + 1) for k, r in enumerate(kernel.cell.count)}
         self.own = [self._read(k, 0) if self._is_own(k) else None for k in range(leaves)]
+
+    def _number(self) -> Any:
+        """The longest row begins first, so that none is left alone at the end."""
+        number, watch = pallas.program_id(0), self.kernel.watch
+        if watch is not None and watch.is_last_longest:
+            return self.kernel.rows - 1 - number
+        return number
 
     def _is_own(self, k: int) -> bool:
         """Is it the same in all tiles of the row?"""
