@@ -13,7 +13,7 @@ from typing import Any
 from jax import lax
 
 from orchestrator_core.conductor.goal import Goal
-from orchestrator_core.conductor.ir.alike import looks
+from orchestrator_core.conductor.ir.alike import Shared, looks
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -23,6 +23,7 @@ from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.program import PassProgram, refusal_of
 from orchestrator_core.conductor.kernels.rows import Rows, is_free
 from orchestrator_core.conductor.site import Site
+from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
 
 
@@ -69,42 +70,48 @@ def _kept(made: list[Any], arrays: list[Any]) -> list[Any]:
 def in_kernels(graph: Graph, goal: Goal, settings: TileSettings) -> tuple[Graph, list[Site]]:
     """All kernels of passes with what follows them row by row. That is part of the kernel, so no
     site tells of it."""
-    known = dict[Hashable, bool]()
+    known = _Known()
     for node in graph.nodes:
         program = node.params.get("program")
         if isinstance(program, PassProgram) and len(program.kernels) == 1:
-            graph = _ended(graph, node, program, known)
+            try:
+                graph = _ended(graph, node, program, known)
+            except Exception:  # this kernel stays as it is
+                continue
     return graph, []
 
 
-def _ended(graph: Graph, node: Node, program: PassProgram, known: dict[Hashable, bool]) -> Graph:
-    """The graph with a kernel and what follows it as one node, or as it is.
-
-    Args:
-        known: whether those that look the same can be compiled.
-    """
+def _ended(graph: Graph, node: Node, program: PassProgram, known: _Known) -> Graph:
+    """The graph with a kernel and what follows it as one node, or as it is."""
     (kernel,) = program.kernels
     if not all(kernel.side.outer in cut.roles for cut in kernel.state):
         return graph
-    try:
-        rows = rows_after(graph, node, kernel.cell.state)
-        if rows is None:
-            return graph
-        made = _with_ending(kernel, rows)
-        key = program.runner.looks, looks(rows.nodes, rows.results)
-        if key not in known:
-            known[key] = not refusal_of(made)
-    except Exception:  # this site stays as it is
-        import os
-        import traceback
-
-        os.environ.get("DBG") and traceback.print_exc()
-        return graph
-    if not known[key]:
+    rows = rows_after(graph, node, kernel.cell.state)
+    made = known.node(rows, program.runner, kernel) if rows is not None else None
+    if rows is None or made is None:
         return graph
     done = {each for each in rows.nodes if not is_free(each)}
-    nodes = [_node(rows, made) if each is node else each for each in graph.nodes]
+    nodes = [made if each is node else each for each in graph.nodes]
     return graph.with_nodes([each for each in nodes if each not in done])
+
+
+class _Known:
+    """Of many layers that look the same only one is compiled and traced."""
+
+    def __init__(self) -> None:
+        self._is_possible: dict[Hashable, bool] = {}
+        self._shared = Shared()
+
+    def node(self, rows: Rows, runner: Runner, kernel: PassKernel) -> Node | None:
+        """Of a kernel and what follows it; None if that cannot be compiled."""
+        parts = (runner, kernel.size, kernel.launch, rows.nodes)
+        key = looks(rows.reads, rows.results, *parts)
+        ended = _with_ending(kernel, rows)
+        if key not in self._is_possible:
+            self._is_possible[key] = not refusal_of(ended)
+        if not self._is_possible[key]:
+            return None
+        return self._shared.of(_node(rows, ended), *parts)
 
 
 def _with_ending(kernel: PassKernel, rows: Rows) -> PassKernel:

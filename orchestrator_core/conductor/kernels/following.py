@@ -7,7 +7,7 @@ nothing else.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 
 from orchestrator_core.conductor.facts.axes import Spec, Untileable, roles
 from orchestrator_core.conductor.facts.cells import Cells, followed
@@ -32,10 +32,13 @@ def rows_after(graph: Graph, source: Node, cut: Sequence[Spec]) -> Rows | None:
         cut: how its programs cut what it makes, all by the same roles.
     """
     start = Rows(graph, source, (), dict(zip(source.outputs, cut, strict=True)))
-    rows = _with_specs(_following(start, _is_possible))
-    rows = _following(rows, lambda node: is_free(node) or rows.specs.keys() >= {*node.outputs})
+    rows = _with_specs(_following(start, [each for each in graph.nodes if _is_possible(each)]))
+    rows = _following(
+        rows, [n for n in rows.nodes if is_free(n) or rows.specs.keys() >= {*n.outputs}]
+    )
     proven = _proven(rows)
-    rows = _trimmed(_following(rows, lambda node: node in proven or not is_checked(node)))
+    rows = _following(rows, [n for n in rows.nodes if n in proven or not is_checked(n)])
+    rows = _trimmed(rows)
     is_work = any(node.name not in VIEWS and not is_free(node) for node in rows.nodes)
     return rows if is_work and rows.nbytes <= sum(v.nbytes for v in source.outputs) else None
 
@@ -46,15 +49,15 @@ def _is_possible(node: Node) -> bool:
     return finished_of(node) is not None or node.name in RULES
 
 
-def _following(rows: Rows, may_be: Callable[[Node], bool]) -> Rows:
-    """All that need nothing but what is accumulated and each other. Where rows are in doubt they
+def _following(rows: Rows, possible: Collection[Node]) -> Rows:
+    """Those that need nothing but what is accumulated and each other. Where rows are in doubt they
     may need more, if that is there before the kernel runs."""
     inside, free, late = set[Atom](rows.source.outputs), set[Atom](), set[Atom]()
-    nodes = []
+    may_be, nodes = set(possible), []
     for node in rows.graph.nodes:
         read, own = _values(node.inputs), _values(reads_of(node))
         is_fed = bool(own & inside) and own <= inside | free and not read & late
-        if (is_fed or is_free(node)) and may_be(node):
+        if (is_fed or is_free(node)) and node in may_be:
             (inside if is_fed else free).update(node.outputs)
             nodes.append(node)
         elif read & (inside | late):

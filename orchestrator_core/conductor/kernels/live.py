@@ -115,8 +115,7 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
     finite = {key: _finite(key) if key in needed else UNKNOWN for key in usual}
     is_known = is_known and _dead(side, blocks, finite) == dead
     known = _live(side, size, finite if is_known else usual, np)
-    first, last = known.bounds
-    lengths = last - first
+    lengths = known.bounds[1] - known.bounds[0]
     count = counts(side, size)
     return Watch(
         side,
@@ -129,7 +128,9 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
 
 
 def _finite(key: Key) -> Interval:
-    """Of a leaf whose numbers are finite."""
+    """Of a leaf of real numbers that are finite."""
+    if not jnp.issubdtype(key[0].dtype, jnp.floating):
+        return UNKNOWN
     info: Any = jnp.finfo(key[0].dtype)  # type: ignore[no-untyped-call]
     most = float(info.max)
     return Interval(np.asarray(-most), np.asarray(most), np.bool_(True))
