@@ -39,8 +39,15 @@ def rows_after(graph: Graph, source: Node, cut: Sequence[Spec]) -> Rows | None:
     proven = _proven(rows)
     rows = _following(rows, [n for n in rows.nodes if n in proven or not is_checked(n)])
     rows = _trimmed(rows)
-    is_work = any(node.name not in VIEWS and not is_free(node) for node in rows.nodes)
-    return rows if is_work and rows.nbytes <= sum(v.nbytes for v in source.outputs) else None
+    is_work = any(node.name not in VIEWS for node in rows.traced(rows.results).nodes)
+    return rows if is_work and rows.nbytes <= _moved_otherwise(rows) else None
+
+
+def _moved_otherwise(rows: Rows) -> int:
+    """Bytes of what is accumulated, written and read again."""
+    read = set[Atom]().union(*(reads_of(node) for node in rows.nodes))
+    made = rows.source.outputs
+    return sum(value.nbytes * (2 if value in read else 1) for value in made)
 
 
 def _is_possible(node: Node) -> bool:
@@ -76,9 +83,10 @@ def _needed(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def _trimmed(rows: Rows) -> Rows:
-    """Without what comes last and makes no less than it reads."""
+    """Without what comes last and makes no less than it reads: XLA fuses it with what reads it,
+    other than sums."""
     for node in reversed(rows.nodes):
-        left = _without(rows, node)
+        left = _without(rows, node) if finished_of(node) is None else None
         is_view = node.name in VIEWS
         if left is not None and left.nbytes < rows.nbytes + is_view:
             rows = left

@@ -16,6 +16,7 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.tile.finished import Finished
+from orchestrator_core.conductor.tile.recipe import VIEWS
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,18 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        """Of the results."""
-        return sum(value.nbytes for value in self.results)
+        """Of the results; of those that have the same elements, once."""
+        return sum(value.nbytes for value in set(map(self._origin, self.results)))
+
+    def _origin(self, value: Value) -> Value:
+        """What has the same elements in another shape, and was there first."""
+        node = self.graph.producer[value]
+        while node in self.nodes and node.name in VIEWS:
+            (first, *_) = node.inputs
+            if not isinstance(first, Value) or first.size != value.size:
+                break
+            value, node = first, self.graph.producer[first]
+        return value
 
     @property
     def reads(self) -> tuple[Value, ...]:
