@@ -6,6 +6,8 @@ the kernel that completes it, and visits the others if it cannot; see `tile.skip
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,10 +39,16 @@ class Live:
     """Attributes:
     bounds: (2, rows) the first tile of a row that may matter, and the one after the last.
     needs: (accumulators, rows) what they must exceed so that all others change nothing.
+    holds: (1,) 0 if all others may matter anyway, else 1; None if that is never so.
     """
 
     bounds: Any
     needs: Any
+    holds: Any = None
+
+    @property
+    def arrays(self) -> list[Any]:
+        return [self.bounds, self.needs] + ([] if self.holds is None else [self.holds])
 
 
 @dataclass(frozen=True)
@@ -69,10 +77,9 @@ class Watch:
             return _live(self.side, self.size, leaves, jnp)
         # One number decides, since kernels that find out more would take longer than they spare.
         finite = [jnp.isfinite(values[value]).all() for value, _ in self.leaves]
-        needs = self.known.needs
-        for each in finite:
-            needs = jnp.where(each, needs, np.float32(np.inf))
-        return Live(self.known.bounds, needs)
+        holds = functools.reduce(jnp.logical_and, finite) if finite else None
+        holds = holds if holds is None else jnp.reshape(holds, 1).astype(np.int32)
+        return dataclasses.replace(self.known, holds=holds)
 
 
 def _live(side: Pass, size: dict[Role, int], leaves: dict[Key, Interval], space: Any) -> Live:

@@ -82,8 +82,7 @@ class PassKernel:
         leaves = zip(self.side.recipe.leaves, self.leaves, strict=True)
         given = [jnp.reshape(values[key[0]], cut.shape) for key, cut in leaves]
         if self.watch is not None:
-            live = self.watch.live(values)
-            given += [live.bounds, live.needs]
+            given += self.watch.live(values).arrays
         grid = (self.rows, *self.cell.count.values())
         run = pallas.call(self._program, grid, self.outputs, self.launch, self.is_interpreted)
         made = run(*given)
@@ -165,7 +164,7 @@ class _Row:
     def bounds(self) -> tuple[Any, Any]:
         if self.kernel.watch is None:
             return 0, self.kernel.columns
-        bounds, _ = self.live
+        bounds = self.live[0]
         return bounds[0, self.number], bounds[1, self.number]
 
     def through(self, first: Any, last: Any, state: State) -> State:
@@ -181,9 +180,10 @@ class _Row:
 
     def is_proven(self, state: State) -> Any:
         """Do all tiles that were not visited change nothing?"""
-        _, needs = self.live
+        _, needs, *holds = self.live
         pairs = enumerate(zip(self.kernel.side.accumulators, state, strict=True))
         proofs = [needs[k, self.number] < each.have(now) for k, (each, now) in pairs]
+        proofs += [each[0] == 1 for each in holds]
         return functools.reduce(jnp.logical_and, proofs)
 
     def finish(self, state: State) -> None:

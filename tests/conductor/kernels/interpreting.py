@@ -60,7 +60,7 @@ def launched(graph: Graph) -> int:
     """How often kernels of passes are called in a graph, and where rows are in doubt once more."""
     programs = [node.params["program"] for node in kernels_of(graph)]
     again = [each for program in programs for each in program.kernels if each.ending is not None]
-    checked = sum(each.ending.is_checked for each in again)
+    checked: int = sum(each.ending.is_checked for each in again)
     return sum(len(program.kernels) for program in programs) + checked
 
 
