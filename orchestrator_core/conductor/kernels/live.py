@@ -6,9 +6,9 @@ the kernel that completes it, and visits the others if it cannot; see `tile.skip
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,16 +39,10 @@ class Live:
     """Attributes:
     bounds: (2, rows) the first tile of a row that may matter, and the one after the last.
     needs: (accumulators, rows) what they must exceed so that all others change nothing.
-    holds: (1,) 0 if all others may matter anyway, else 1; None if that is never so.
     """
 
     bounds: Any
     needs: Any
-    holds: Any = None
-
-    @property
-    def arrays(self) -> list[Any]:
-        return [self.bounds, self.needs] + ([] if self.holds is None else [self.holds])
 
 
 @dataclass(frozen=True)
@@ -67,19 +61,32 @@ class Watch:
     known: Live | None
     is_last_longest: bool
 
-    def live(self, values: Mapping[Value, Any]) -> Live:
-        """At run time, from the whole arrays of the leaves."""
+    def arrays(self, values: Mapping[Value, Any]) -> list[Any]:
+        """What a kernel reads, made at run time from the whole arrays of the leaves: bounds and
+        needs; where these are known bounds, and whether all numbers are finite: (1,) 1 or 0."""
         if self.known is None:
-            blocks = _full(self.side, self.size)
-            leaves = dict.fromkeys(self.side.recipe.leaves, UNKNOWN)
-            for key in self.leaves:
-                leaves[key] = interval_of_leaf(self.side, blocks, key, values[key[0]])
-            return _live(self.side, self.size, leaves, jnp)
-        # One number decides, since kernels that find out more would take longer than they spare.
+            live = self._live(values)
+            return [live.bounds, live.needs]
         finite = [jnp.isfinite(values[value]).all() for value, _ in self.leaves]
-        holds = functools.reduce(jnp.logical_and, finite) if finite else None
-        holds = holds if holds is None else jnp.reshape(holds, 1).astype(np.int32)
-        return dataclasses.replace(self.known, holds=holds)
+        found = [functools.reduce(jnp.logical_and, finite)] if finite else []
+        return [self.known.bounds, *(jnp.reshape(each, 1).astype(np.int32) for each in found)]
+
+    def _live(self, values: Mapping[Value, Any]) -> Live:
+        blocks = _full(self.side, self.size)
+        leaves = dict.fromkeys(self.side.recipe.leaves, UNKNOWN)
+        for key in self.leaves:
+            leaves[key] = interval_of_leaf(self.side, blocks, key, values[key[0]])
+        return _live(self.side, self.size, leaves, jnp)
+
+    def needs(self, refs: Sequence[Any], row: Any) -> tuple[list[Any], list[Any]]:
+        """Within a kernel, which has these arrays: what each accumulator must exceed, and what must
+        be true beside."""
+        count = range(len(self.side.accumulators))
+        if self.known is None:
+            return [refs[1][k, row] for k in count], []
+        # A row that needs less has nothing to gain by it.
+        needs = [np.float32(self.known.needs[k].max()) for k in count]
+        return needs, [each[0] == 1 for each in refs[1:]]
 
 
 def _live(side: Pass, size: dict[Role, int], leaves: dict[Key, Interval], space: Any) -> Live:
@@ -112,25 +119,25 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
         return None
     usual = {key: usual_interval(key) for key in side.recipe.leaves}
     dead = _dead(side, blocks, usual)
-    needed = [key for key in usual if _may_mask(key)]
-    is_known = not needed
-    if not dead and is_known:
+    masks = [key for key in usual if _may_mask(key)]
+    if not dead and not masks:
         return None
-    for key in usual:
-        if key not in needed and _dead(side, blocks, {**usual, key: UNKNOWN}) < dead:
-            needed.append(key)
+    needed = masks + [
+        key
+        for key in usual
+        if key not in masks and _dead(side, blocks, {**usual, key: UNKNOWN}) < dead
+    ]
     finite = {key: _finite(key) if key in needed else UNKNOWN for key in usual}
-    is_known = is_known and _dead(side, blocks, finite) == dead
-    known = _live(side, size, finite if is_known else usual, np)
-    lengths = known.bounds[1] - known.bounds[0]
-    count = counts(side, size)
+    is_known = not masks and _dead(side, blocks, finite) == dead
+    live = _live(side, size, finite if is_known else usual, np)
+    lengths = live.bounds[1] - live.bounds[0]
     return Watch(
         side,
         size,
         tuple(needed),
-        dead / (count["i"] * count["j"]),
-        known if is_known else None,
-        bool(lengths[-1] > lengths[0]),
+        part=dead / math.prod(counts(side, size).values()),
+        known=live if is_known else None,
+        is_last_longest=bool(lengths[-1] > lengths[0]),
     )
 
 

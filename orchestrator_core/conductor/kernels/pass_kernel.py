@@ -82,7 +82,7 @@ class PassKernel:
         leaves = zip(self.side.recipe.leaves, self.leaves, strict=True)
         given = [jnp.reshape(values[key[0]], cut.shape) for key, cut in leaves]
         if self.watch is not None:
-            given += self.watch.live(values).arrays
+            given += self.watch.arrays(values)
         grid = (self.rows, *self.cell.count.values())
         run = pallas.call(self._program, grid, self.outputs, self.launch, self.is_interpreted)
         made = run(*given)
@@ -180,10 +180,10 @@ class _Row:
 
     def is_proven(self, state: State) -> Any:
         """Do all tiles that were not visited change nothing?"""
-        _, needs, *holds = self.live
-        pairs = enumerate(zip(self.kernel.side.accumulators, state, strict=True))
-        proofs = [needs[k, self.number] < each.have(now) for k, (each, now) in pairs]
-        proofs += [each[0] == 1 for each in holds]
+        assert self.kernel.watch is not None
+        needs, proofs = self.kernel.watch.needs(self.live, self.number)
+        for need, each, now in zip(needs, self.kernel.side.accumulators, state, strict=True):
+            proofs.append(need < each.have(now))
         return functools.reduce(jnp.logical_and, proofs)
 
     def finish(self, state: State) -> None:
