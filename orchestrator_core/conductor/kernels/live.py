@@ -6,8 +6,9 @@ the kernel that completes it, and visits the others if it cannot; see `tile.skip
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,41 +51,63 @@ class Watch:
     side: whose tiles. size: of them. leaves: those whose numbers the proofs need.
     dead: (rows, columns) of the tiles that do not stick out, which may be left out if all numbers
         are of usual size.
+    known: what is live where all these numbers are finite; None if that depends on more of them.
+    is_last_longest: does the last row visit more tiles than the first, by positions alone?
     """
 
     side: Pass
     size: dict[Role, int]
     leaves: tuple[Key, ...]
     dead: Any
+    known: Live | None
+    is_last_longest: bool
 
     @property
     def part(self) -> float:
         """Of the tiles, that may be left out by positions alone."""
         return float(self.dead.sum() / math.prod(counts(self.side, self.size).values()))
 
-    def live(self, values: Mapping[Value, Any]) -> Live:
-        """At run time, from the whole arrays of the leaves."""
-        count = counts(self.side, self.size)
-        rows, columns = count[self.side.outer], count[self.side.inner]
-        need = jnp.stack(self._needs(full_tiles(self.side, self.size), values))
-        ragged = [(0, 0), (0, rows - need.shape[1]), (0, columns - need.shape[2])]
-        need = jnp.pad(need, ragged, constant_values=np.inf)
-        matters = (need >= FAR).any(0)
-        first = jnp.where(matters.any(1), matters.argmax(1), 0)
-        last = jnp.where(matters.any(1), columns - matters[:, ::-1].argmax(1), 1)
-        at = np.arange(columns)[None, :]
-        outside = (at < first[:, None]) | (at >= last[:, None])
-        most = jnp.where(outside[None], need, -np.inf).max(2)
-        return Live(jnp.stack([first, last]).astype(np.int32), most.astype(np.float32))
+    def arrays(self, values: Mapping[Value, Any]) -> list[Any]:
+        """What a kernel reads, made at run time from the whole arrays of the leaves: bounds and
+        needs; where these are known bounds, and whether all numbers are finite: (1,) 1 or 0."""
+        if self.known is None:
+            live = self._live(values)
+            return [live.bounds, live.needs]
+        finite = [jnp.isfinite(values[value]).all() for value, _ in self.leaves]
+        found = [functools.reduce(jnp.logical_and, finite)] if finite else []
+        return [self.known.bounds, *(jnp.reshape(each, 1).astype(np.int32) for each in found)]
 
-    def _needs(self, blocks: Blocks, values: Mapping[Value, Any]) -> list[Any]:
-        leaves = {
-            key: interval_of_leaf(self.side, blocks, key, values[key[0]])
-            if key in self.leaves
-            else UNKNOWN
-            for key in self.side.recipe.leaves
-        }
-        return _needs(self.side, blocks, leaves, jnp)
+    def _live(self, values: Mapping[Value, Any]) -> Live:
+        blocks = full_tiles(self.side, self.size)
+        leaves = dict.fromkeys(self.side.recipe.leaves, UNKNOWN)
+        for key in self.leaves:
+            leaves[key] = interval_of_leaf(self.side, blocks, key, values[key[0]])
+        return _live(self.side, self.size, leaves, jnp)
+
+    def needs(self, refs: Sequence[Any], row: Any) -> tuple[list[Any], list[Any]]:
+        """Within a kernel, which has these arrays: what each accumulator must exceed, and what must
+        be true beside."""
+        count = range(len(self.side.accumulators))
+        if self.known is None:
+            return [refs[1][k, row] for k in count], []
+        # A row that needs less has nothing to gain by it.
+        needs = [np.float32(self.known.needs[k].max()) for k in count]
+        return needs, [each[0] == 1 for each in refs[1:]]
+
+
+def _live(side: Pass, size: dict[Role, int], leaves: dict[Key, Interval], space: Any) -> Live:
+    count = counts(side, size)
+    rows, columns = count[side.outer], count[side.inner]
+    need = space.stack(_needs(side, full_tiles(side, size), leaves, space))
+    ragged = [(0, 0), (0, rows - need.shape[1]), (0, columns - need.shape[2])]
+    need = space.pad(need, ragged, constant_values=np.inf)
+    matters = (need >= FAR).any(0)
+    first = space.where(matters.any(1), matters.argmax(1), 0)
+    last = space.where(matters.any(1), columns - matters[:, ::-1].argmax(1), 1)
+    at = np.arange(columns)[None, :]
+    outside = (at < first[:, None]) | (at >= last[:, None])
+    most = space.where(outside[None], need, -np.inf).max(2)
+    return Live(space.stack([first, last]).astype(np.int32), most.astype(np.float32))
 
 
 def counts(side: Pass, size: Mapping[Role, int]) -> dict[Role, int]:
@@ -102,13 +125,35 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
         return None
     usual = {key: usual_interval(key) for key in side.recipe.leaves}
     dead = _dead(side, blocks, usual)
-    needed = [key for key in usual if _may_mask(key)]
-    if not dead.any() and not needed:
+    masks = [key for key in usual if _may_mask(key)]
+    if not dead.any() and not masks:
         return None
-    for key in usual:
-        if key not in needed and _dead(side, blocks, {**usual, key: UNKNOWN}).sum() < dead.sum():
-            needed.append(key)
-    return Watch(side, size, tuple(needed), dead)
+    needed = masks + [
+        key
+        for key in usual
+        if key not in masks and _dead(side, blocks, {**usual, key: UNKNOWN}).sum() < dead.sum()
+    ]
+    finite = {key: _finite(key) if key in needed else UNKNOWN for key in usual}
+    is_known = not masks and bool((_dead(side, blocks, finite) == dead).all())
+    live = _live(side, size, finite if is_known else usual, np)
+    lengths = live.bounds[1] - live.bounds[0]
+    return Watch(
+        side,
+        size,
+        tuple(needed),
+        dead=dead,
+        known=live if is_known else None,
+        is_last_longest=bool(lengths[-1] > lengths[0]),
+    )
+
+
+def _finite(key: Key) -> Interval:
+    """Of a leaf of real numbers that are finite."""
+    if not jnp.issubdtype(key[0].dtype, jnp.floating):
+        return UNKNOWN
+    info: Any = jnp.finfo(key[0].dtype)  # type: ignore[no-untyped-call]
+    most = float(info.max)
+    return Interval(np.asarray(-most), np.asarray(most), np.bool_(True))
 
 
 def full_tiles(side: Pass, size: Mapping[Role, int]) -> Blocks:

@@ -19,6 +19,7 @@ from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.kernels import pallas, squeezed
 from orchestrator_core.conductor.kernels.cell import Cell, cell_of
 from orchestrator_core.conductor.kernels.cut import Cut, Place
+from orchestrator_core.conductor.kernels.ending import Ending
 from orchestrator_core.conductor.kernels.live import Watch, counts, watch_of
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.plain import Plain, plain_of
@@ -36,6 +37,7 @@ class PassKernel:
     side: of a pass. size: of its tiles. cell: what is done with one tile of one cell.
     watch: which tiles need not be visited; None if all must.
     plain: which tiles no mask cuts; None if there are few. plain_cell: what is done with these.
+    ending: what is done with a row before it is written; None if it is written as it is.
     """
 
     side: Pass
@@ -46,6 +48,7 @@ class PassKernel:
     is_interpreted: bool = False
     plain: Plain | None = None
     plain_cell: Cell | None = None
+    ending: Ending | None = None
 
     @classmethod
     def of(
@@ -71,6 +74,16 @@ class PassKernel:
         return self
 
     @property
+    def part(self) -> int:
+        """Elements along the outer role that are finished together."""
+        return self.size[self.side.outer]
+
+    @property
+    def words(self) -> str:
+        """How it is launched."""
+        return f"{self.size} {self.launch}"
+
+    @property
     def leaves(self) -> tuple[Cut, ...]:
         return tuple(map(Cut, self.cell.leaves))
 
@@ -87,22 +100,31 @@ class PassKernel:
         return counts(self.side, self.size)[self.side.inner]
 
     def __call__(self, values: Mapping[Value, Any]) -> list[Any]:
-        """What is accumulated, from the values that leaves are cut from."""
+        """What is accumulated, from the values that leaves are cut from; or what the ending writes,
+        and then, if it is checked, for each cell and row 0 if it is in doubt, else 1."""
         leaves = zip(self.side.recipe.leaves, self.leaves, strict=True)
         given = [jnp.reshape(values[key[0]], cut.shape) for key, cut in leaves]
         if self.watch is not None:
-            live = self.watch.live(values)
-            given += [live.bounds, live.needs]
+            given += self.watch.arrays(values)
         if self.plain is not None:
             given.append(jnp.asarray(self.plain.bounds))
-        outputs = [
+        grid = (self.rows, *self.cell.count.values())
+        run = pallas.call(self._program, grid, self.outputs, self.launch, self.is_interpreted)
+        made = run(*given)
+        if self.ending is not None:
+            return self.ending.whole(made)
+        each = zip(self.side.accumulators, self.state, made, strict=True)
+        return [self._whole(*one) for one in each]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """What the kernel writes."""
+        if self.ending is not None:
+            return self.ending.outputs
+        return [
             pallas.output((*self._before(cut), *cut.shape), each.dtype)
             for each, cut in zip(self.side.accumulators, self.state, strict=True)
         ]
-        grid = (self.rows, *self.cell.count.values())
-        run = pallas.call(self._program, grid, outputs, self.launch, self.is_interpreted)
-        made = zip(self.side.accumulators, self.state, run(*given), strict=True)
-        return [self._whole(each, cut, array) for each, cut, array in made]
 
     def _before(self, cut: Cut) -> tuple[int, ...]:
         """Of what no row has for itself, each row makes its part."""
@@ -135,15 +157,26 @@ class _Row:
 
     def __init__(self, kernel: PassKernel, refs: Sequence[Any]) -> None:
         self.kernel = kernel
-        leaves, states = len(kernel.leaves), len(kernel.state)
-        self.inputs, self.outputs = refs[:leaves], refs[len(refs) - states :]
-        others = list(refs[leaves : len(refs) - states])
+        leaves, made = len(kernel.leaves), len(kernel.outputs)
+        self.inputs, self.outputs = refs[:leaves], refs[len(refs) - made :]
+        others = list(refs[leaves : len(refs) - made])
         self.plain_bounds: Any = others.pop() if kernel.plain is not None else None
         self.live = others
-        self.number = pallas.program_id(0)
+        self.number = self._number()
         self.zero = self.number * 0
         self.cells = {r: pallas.program_id(k + 1) for k, r in enumerate(kernel.cell.count)}
         self.own = [self._read(k, 0) if self._is_own(k) else None for k in range(leaves)]
+
+    @property
+    def rules(self) -> Mapping[str, squeezed.Rule]:
+        return squeezed.INTERPRETED if self.kernel.is_interpreted else squeezed.RULES
+
+    def _number(self) -> Any:
+        """The longest row begins first, so that none is left alone at the end."""
+        number, watch = pallas.program_id(0), self.kernel.watch
+        if watch is not None and watch.is_last_longest:
+            return self.kernel.rows - 1 - number
+        return number
 
     def _is_own(self, k: int) -> bool:
         """Is it the same in all tiles of the row?"""
@@ -167,7 +200,7 @@ class _Row:
     def bounds(self) -> tuple[Any, Any]:
         if self.kernel.watch is None:
             return 0, self.kernel.columns
-        bounds, _ = self.live
+        bounds = self.live[0]
         return bounds[0, self.number], bounds[1, self.number]
 
     def plain(self) -> tuple[Any, Any]:
@@ -199,19 +232,22 @@ class _Row:
         place = self._place(column)
         leaves = [self._read(k, column) if own is None else own for k, own in enumerate(self.own)]
         at = [place.at["i"], place.at["j"], *(self.cells[role] for role in cell.count)]
-        rules = squeezed.INTERPRETED if self.kernel.is_interpreted else squeezed.RULES
-        made = squeezed.run(cell.graph, [*leaves, *state, *at], rules)
+        made = squeezed.run(cell.graph, [*leaves, *state, *at], self.rules)
         return tuple(made)
 
     def is_proven(self, state: State) -> Any:
         """Do all tiles that were not visited change nothing?"""
-        _, needs = self.live
-        pairs = enumerate(zip(self.kernel.side.accumulators, state, strict=True))
-        proofs = [needs[k, self.number] < each.have(now) for k, (each, now) in pairs]
+        assert self.kernel.watch is not None
+        needs, proofs = self.kernel.watch.needs(self.live, self.number)
+        for need, each, now in zip(needs, self.kernel.side.accumulators, state, strict=True):
+            proofs.append(need < each.have(now))
         return functools.reduce(jnp.logical_and, proofs)
 
     def finish(self, state: State) -> None:
-        place = self._place(0)
+        place, ending = self._place(0), self.kernel.ending
+        if ending is not None:
+            ending.write(self.outputs, state, place, self.rules)
+            return
         for cut, ref, array in zip(self.kernel.state, self.outputs, state, strict=True):
             cut.write(ref, place, array, [self.number] if self.kernel._before(cut) else [])
 

@@ -18,6 +18,9 @@ THREADS = 2048
 WATCHING = 8
 """Small kernels that find out which tiles may be left out."""
 
+CHECKING = 2
+"""Small kernels that find out whether all numbers are finite, if that is all that is not known."""
+
 
 def work_of_kernel(kernel: PassKernel) -> Work:
     """Of all programs. What the cache holds is read once from memory."""
@@ -28,8 +31,15 @@ def work_of_kernel(kernel: PassKernel) -> Work:
     done = once.times(tiles)
     values = sum(value.nbytes for value in kernel.side.recipe.values)
     made = sum(math.prod(cut.shape) * 4 for cut in kernel.state)
-    kernels = 1.0 if kernel.watch is None else 1.0 + WATCHING
+    kernels = 1.0 + _before(kernel)
     return dataclasses.replace(done, nbytes=values + made, temp_bytes=0, kernels=kernels)
+
+
+def _before(kernel: PassKernel) -> int:
+    """Small kernels that run first."""
+    if kernel.watch is None:
+        return 0
+    return WATCHING if kernel.watch.known is None else CHECKING * len(kernel.watch.leaves)
 
 
 def seconds_of_kernel(kernel: PassKernel, work: Work, device: Device) -> float:

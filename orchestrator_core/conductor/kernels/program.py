@@ -149,7 +149,7 @@ def _tried(side: Pass, number: int) -> tuple[PassKernel | HopperKernel | None, s
         if number != HOPPER:
             raise
         return None, str(refused)
-    why = _refusal(kernel)
+    why = refusal_of(kernel)
     return (None if why else kernel), why
 
 
@@ -175,7 +175,8 @@ def _kernel(side: Pass, number: int) -> PassKernel | HopperKernel:
     return PassKernel.of(side, size, launch, is_interpreted=are_interpreted())
 
 
-def _refusal(kernel: PassKernel | HopperKernel) -> str:
+def refusal_of(kernel: PassKernel | HopperKernel) -> str:
+    """Why it cannot be compiled; empty if it can."""
     return refusal(*_alone(kernel), is_interpreted=kernel.is_interpreted)
 
 

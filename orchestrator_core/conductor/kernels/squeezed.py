@@ -166,19 +166,32 @@ REDUCED: Mapping[str, tuple[Callable[..., Any], float]] = {
 
 
 def _reduce(node: Node, arrays: list[Any]) -> Any:
-    shape, array = node.inputs[0].shape, wide(arrays[0])
+    return _reduced(node, wide(arrays[0]), *REDUCED[node.name])
+
+
+def _reduced(node: Node, array: Any, function: Callable[..., Any], neutral: float) -> Any:
+    shape = node.inputs[0].shape
     axes = [k for k, size in enumerate(shape) if size != 1]
     summed = [axes.index(k) for k in node.params["axes"] if shape[k] != 1]
-    function, neutral = REDUCED[node.name]
     for axis in summed:
         array = without_end(array, axis, _real(shape)[axis], neutral)
     return function(array, axis=tuple(summed)) if summed else array
+
+
+def _logical(node: Node, arrays: list[Any]) -> Any:
+    """By numbers, which Triton can reduce."""
+    if node.inputs[0].dtype != np.bool_:
+        raise Refused(f"{node.name} of whole numbers")
+    name = {"reduce_and": "reduce_min", "reduce_or": "reduce_max"}[node.name]
+    numbers = arrays[0].astype(np.float32)
+    return _reduced(node, numbers, *REDUCED[name]) > 0
 
 
 RULES.update(dict.fromkeys(ELEMENTWISE, _elementwise))
 RULES.update(dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshape))
 RULES.update(dict.fromkeys(("copy", "copy_p", "name", "stop_gradient"), _same))
 RULES.update(dict.fromkeys(REDUCED, _reduce))
+RULES.update(dict.fromkeys(("reduce_and", "reduce_or"), _logical))
 RULES["exp"] = _exponential
 RULES[APPROXIMATE_TANH] = _approximate_tanh
 RULES["convert_element_type"] = _converted

@@ -114,12 +114,12 @@ def _inside(
     for role in ends:
         for key, array in taken.items():
             if role in roles(key[1]):
-                inside = _is_inside(key[1], role, side.length[role], place)
+                inside = is_inside(key[1], role, side.length[role], place)
                 taken[key] = jnp.where(inside, array, jnp.asarray(_fill(each, key), array.dtype))
     return taken
 
 
-def _is_inside(spec: Spec, role: Role, length: int, place: Tile) -> Any:
+def is_inside(spec: Spec, role: Role, length: int, place: Tile) -> Any:
     parts = [(k, size, r) for k, axis in enumerate(spec) for size, r in axis]
     shape = [place.size[r] if r is not None else size for _, size, r in parts]
     (at,) = (k for k, (_, _, r) in enumerate(parts) if r == role)

@@ -94,7 +94,13 @@ class Finish:
 
     def known(self, extra: Mapping[Value, Any]) -> Mapping[Key, Any]:
         place = Tile(dict.fromkeys(ROLES, 0), self._sizes)
-        return self.recipe.tiles(lambda key: place.of(extra[key[0]], key[1]), place)
+
+        def read(key: Key) -> Any:
+            value, spec = key
+            is_whole = place.shape(spec) == value.shape
+            return extra[value] if is_whole else place.of(extra[value], spec)
+
+        return self.recipe.tiles(read, place)
 
     def _with_factors(
         self, made: Any, side: int, product: Product, shift: Any, extra: Mapping[Value, Any]

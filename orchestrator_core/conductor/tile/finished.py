@@ -7,7 +7,8 @@ tiles, by the equations of the original. So infinities, NaN and overflow spread 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,62 +19,88 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.tile.doubt import usual_rows
 from orchestrator_core.conductor.tile.finish import Finish
-from orchestrator_core.conductor.tile.plans import Exchange
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.sole import limit_of
 
 
-def finished(finish: Finish, held: tuple[Value, ...], alone: Runner | None) -> Node:
-    """The node that makes a boundary's result.
+@dataclass(frozen=True)
+class Finished:
+    """What the node of a boundary does with what it reads: first what is accumulated, then what
+    `finish` needs beside, then what `alone` does.
 
-    Args:
-        held: what is accumulated: the sum; the running maximum if there is one; for a sum that is
-            read off another one, the sum of the exponentials.
+    Attributes:
+        held: how many are accumulated: the sum; the running maximum if there is one; for a sum
+            that is read off another one, the sum of the exponentials.
         alone: sums the boundary as it is written; None if it was summed so.
     """
-    node, exchange = finish.plan.node, finish.plan.exchange
-    extra, read = finish.extra, alone.one.recipe.values if alone is not None else ()
-    inputs = (*held, *extra, *read)
+
+    finish: Finish
+    held: int
+    alone: Runner | None
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        given = list(arrays)
+        made = self._made(given)
+        if self.alone is not None:
+            are_usual = self.usual(made, given)
+
+            def as_written(given: list[Any]) -> Any:
+                """Only rows in doubt: in tiles of another size the others would be rounded
+                otherwise than the maxima that they were shifted by."""
+                return jnp.where(are_usual, self._made(given), self._as_written(given))
+
+            # Made once more within the branch, so that there is one array of it and not two.
+            made = lax.cond(are_usual.all(), self._made, as_written, given)
+        return [made, *self._limit(made, given)]
+
+    @property
+    def reads(self) -> int:
+        """How many of its inputs are read where nothing is in doubt; they come first."""
+        return self.held + len(self.finish.extra)
+
+    def derived(self, arrays: Sequence[Any]) -> list[Any]:
+        """What the node makes where nothing is in doubt."""
+        made = self._made(arrays)
+        return [made, *self._limit(made, arrays)]
+
+    def usual(self, made: Any, arrays: Sequence[Any], axes: Sequence[int] | None = None) -> Any:
+        """Of each row of what was derived: is nothing in doubt?
+
+        Args:
+            axes: that are no rows; see `usual_rows`.
+        """
+        shift = arrays[1] if self.held > 1 else None
+        return usual_rows(self.finish, made, arrays[0], shift, self._extra(arrays), axes)
+
+    def _made(self, arrays: Sequence[Any]) -> Any:
+        shift = arrays[1] if self.held > 1 else None
+        return self.finish(arrays[0], shift, self._extra(arrays))
+
+    def _extra(self, arrays: Sequence[Any]) -> Mapping[Value, Any]:
+        return dict(zip(self.finish.extra, arrays[self.held : self.reads], strict=True))
+
+    def _as_written(self, arrays: Sequence[Any]) -> Any:
+        assert self.alone is not None
+        output = self.finish.plan.node.output
+        return self.alone(arrays[self.reads :])[0].astype(output.dtype).reshape(output.shape)
+
+    def _limit(self, made: Any, arrays: Sequence[Any]) -> list[Any]:
+        exchange = self.finish.plan.exchange
+        if exchange is None or exchange.sole is None:
+            return []
+        _, shift, total = arrays[: self.held]
+        return [made, limit_of(exchange.sole, exchange.out_labels, shift, total)]
+
+
+def finished(finish: Finish, held: tuple[Value, ...], alone: Runner | None) -> Node:
+    """The node that makes a boundary's result of what is accumulated; see `Finished`."""
+    node, exchange, extra = finish.plan.node, finish.plan.exchange, finish.extra
+    read = alone.one.recipe.values if alone is not None else ()
     sole = exchange.sole if exchange is not None else None
     more = (sole.again, sole.limit) if sole is not None else ()
-
-    def apply(arrays: Sequence[Any]) -> list[Any]:
-        sums, given = arrays[: len(held)], arrays[len(held) + len(extra) :]
-        others = arrays[len(held) : len(held) + len(extra)]
-        shift = sums[1] if len(sums) > 1 else None
-
-        def as_derived(sums: Sequence[Any], others: Sequence[Any], given: Sequence[Any]) -> Any:
-            return finish(sums[0], shift, dict(zip(extra, others, strict=True)))
-
-        def as_written(sums: Sequence[Any], others: Sequence[Any], given: Sequence[Any]) -> Any:
-            """Only rows in doubt: in tiles of another size the others would be rounded otherwise
-            than the maxima that they were shifted by."""
-            assert alone is not None
-            made = as_derived(sums, others, given)
-            return jnp.where(are_usual, made, _as_written(finish, alone, given))
-
-        made = as_derived(sums, others, given)
-        if alone is not None:
-            by_value = dict(zip(extra, others, strict=True))
-            are_usual = usual_rows(finish, made, sums[0], shift, by_value)
-            # Made once more within the branch, so that there is one array of it and not two.
-            made = lax.cond(are_usual.all(), as_derived, as_written, sums, others, given)
-        return [made, *_with_limit(exchange, made, sums)]
-
     size, moved = node.output.size, sum(each.nbytes for each in (*held, *extra, node.output))
     work = Work(flops=4.0 * size, nbytes=float(moved), kernels=1.0)
+    does = Finished(finish, len(held), alone)
+    params = {"work": work, "spec": finish.plan.boundary.out, "finished": does}
     outputs = (*node.outputs, *more)
-    params = {"work": work, "spec": finish.plan.boundary.out}
-    return Node("tiled_sum", inputs, outputs, apply, params, source=node.source)
-
-
-def _as_written(finish: Finish, alone: Runner, given: Sequence[Any]) -> Any:
-    output = finish.plan.node.output
-    return alone(given)[0].astype(output.dtype).reshape(output.shape)
-
-
-def _with_limit(exchange: Exchange | None, made: Any, sums: Sequence[Any]) -> list[Any]:
-    if exchange is None or exchange.sole is None:
-        return []
-    _, shift, total = sums
-    return [made, limit_of(exchange.sole, exchange.out_labels, shift, total)]
+    return Node("tiled_sum", (*held, *extra, *read), outputs, does, params, source=node.source)

@@ -34,5 +34,6 @@ def tiled(
     rewriter.try_each()
     rewriter.try_together()
     changed = any(site.is_changed for site in rewriter.sites)
-    made = prepared.whole(rewriter.graph)
-    return in_strips(made, settings) if changed else graph, rewriter.sites
+    made = prepared.whole(rewriter.graph) if changed else graph
+    # Kernels finish rows themselves.
+    return in_strips(made, settings) if changed and emission is LOOPS else made, rewriter.sites

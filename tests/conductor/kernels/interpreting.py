@@ -56,6 +56,14 @@ def kernels_of(graph: Graph) -> list[Any]:
     return [node for node in graph.nodes if node.name in KERNELS]
 
 
+def launched(graph: Graph) -> int:
+    """How often kernels of passes are called in a graph, and where rows are in doubt once more."""
+    programs = [node.params["program"] for node in kernels_of(graph)]
+    again = [each for program in programs for each in program.kernels if each.ending is not None]
+    checked: int = sum(each.ending.is_checked for each in again)
+    return sum(len(program.kernels) for program in programs) + checked
+
+
 def run(graph: Graph, arrays: Sequence[Any]) -> list[Any]:
     lowered = jax.jit(lambda *given: evaluate(graph, given)).lower(*arrays)
     return list(lowered.compile(CHEAP)(*arrays))

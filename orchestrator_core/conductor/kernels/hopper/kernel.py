@@ -19,8 +19,9 @@ from jax import lax
 from orchestrator_core.conductor.facts.axes import ROLES, Role, full_shape
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.kernels import pallas, squeezed
-from orchestrator_core.conductor.kernels.cell import cell_of
+from orchestrator_core.conductor.kernels.cell import Cell, cell_of
 from orchestrator_core.conductor.kernels.cut import Cut, Place
+from orchestrator_core.conductor.kernels.ending import Ending, cut_of_rows
 from orchestrator_core.conductor.kernels.hopper import mosaic
 from orchestrator_core.conductor.kernels.hopper.rules import rules
 from orchestrator_core.conductor.kernels.hopper.two_products import TwoProducts
@@ -28,6 +29,7 @@ from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.tile_graph import tile_graph
+from orchestrator_core.conductor.tile.accumulators import RunningMax, Summed
 from orchestrator_core.conductor.tile.passes import Pass
 
 ROWS, COLUMNS = 64, 128
@@ -55,7 +57,8 @@ class HopperKernel:
         tiles were left out that should not have been.
     one: the same with tiles of one group. masked, plain: what is done with a tile, and with one
         that no mask cuts.
-    stages: tiles of columns in shared memory.
+    stages: tiles of columns in shared memory. ending: what is done with a row before it is written;
+        None if it is written as it is.
     """
 
     usual: PassKernel
@@ -63,6 +66,7 @@ class HopperKernel:
     masked: TwoProducts
     plain: TwoProducts | None
     stages: int
+    ending: Ending | None = None
 
     @classmethod
     def of(cls, usual: PassKernel) -> HopperKernel:
@@ -71,6 +75,8 @@ class HopperKernel:
         """
         side = usual.side
         outer, inner = side.outer, side.inner
+        if not all(isinstance(each, RunningMax | Summed) for each in side.accumulators):
+            raise Refused("something is accumulated that is no sum")
         if side.length[outer] % (GROUPS * ROWS) or side.length[inner] % COLUMNS:
             raise Refused("lengths that are no multiples of a tile")
         size: dict[Role, int] = {outer: ROWS, inner: COLUMNS}
@@ -126,15 +132,55 @@ class HopperKernel:
     def columns(self) -> int:
         return self.usual.columns
 
+    @property
+    def state(self) -> tuple[Cut, ...]:
+        return self.one.state
+
+    @property
+    def cell(self) -> Cell:
+        return self.one.cell
+
+    @property
+    def part(self) -> int:
+        """Elements along the outer role that are finished together."""
+        return ROWS
+
+    @property
+    def words(self) -> str:
+        """How it is launched."""
+        return f"Hopper, {self.stages} stages"
+
+    @property
+    def flags(self) -> Cut | None:
+        """Of what tells of each row whether it is right; None if all are."""
+        if self.usual.watch is None and (self.ending is None or self.ending.usual is None):
+            return None
+        outer = self.side.outer
+        return cut_of_rows(outer, self.side.length[outer], self.cell.count)
+
+    @property
+    def results(self) -> list[tuple[Cut, Any]]:
+        """What is written, beside flags, and its type."""
+        if self.ending is not None:
+            return [(cut, value.dtype) for value, cut in self.ending.results]
+        return [
+            (cut, each.dtype) for each, cut in zip(self.side.accumulators, self.state, strict=True)
+        ]
+
     def __call__(self, values: Mapping[Value, Any]) -> list[Any]:
-        """What is accumulated, from the values that leaves are cut from."""
-        leaves = zip(self.one.side.recipe.leaves, self.leaves, strict=True)
-        given = [jnp.reshape(values[key[0]], cut.shape) for key, cut in leaves]
-        live = None if self.usual.watch is None else self.usual.watch.live(values)
-        made = self._run([*given, self._bounds(live)])
-        if live is None:
-            return self._whole(made)
-        is_proven = self._is_proven(made, live.needs)
+        """What is accumulated, from the values that leaves are cut from; or what the ending writes,
+        and then for each cell and row 0 if it is in doubt, else 1."""
+        made = list(self._run(values))
+        if self.ending is not None:
+            return self.ending.whole(made)
+        whole = [
+            jnp.reshape(array, full_shape(cut.spec))
+            for cut, array in zip(self.state, made, strict=False)
+        ]
+        return whole if self.flags is None else self._proven(whole, made[-1], values)
+
+    def _proven(self, made: list[Any], flags: Any, values: Mapping[Value, Any]) -> list[Any]:
+        """By the kernel for any GPU, which visits all that matters, if something is not proven."""
 
         def kept(made: list[Any], arrays: list[Any]) -> list[Any]:
             return made
@@ -142,54 +188,35 @@ class HopperKernel:
         def again(made: list[Any], arrays: list[Any]) -> list[Any]:
             return self.usual(dict(zip(values, arrays, strict=True)))
 
-        found: list[Any] = lax.cond(
-            is_proven, kept, again, self._whole(made), list(values.values())
-        )
+        arrays = list(values.values())
+        found: list[Any] = lax.cond((flags == 1).all(), kept, again, made, arrays)
         return found
 
-    def _bounds(self, live: Any) -> Any:
-        """(4, rows) of each row the first tile and the one after the last, and the same of those
-        that no mask cuts."""
-        whole = np.zeros((2, self.rows), np.int32)
-        whole[1] = self.usual.columns
-        visited = whole if live is None else live.bounds
-        if self.plain is None or self.usual.plain is None:
-            inside = jnp.stack([visited[0], visited[0]])
-        else:
-            inside = jnp.clip(self.usual.plain.bounds, visited[0], visited[1])
-        return jnp.concatenate([visited, inside]).astype(np.int32)
+    def _run(self, values: Mapping[Value, Any]) -> Sequence[Any]:
+        leaves = zip(self.one.side.recipe.leaves, self.leaves, strict=True)
+        given = [jnp.reshape(values[key[0]], cut.shape) for key, cut in leaves]
+        scratch = self._scratch([array.dtype for array in given])
+        if self.usual.watch is not None:
+            given += self.usual.watch.arrays(values)
+        if self.usual.plain is not None and self.plain is not None:
+            given.append(jnp.asarray(self.usual.plain.bounds))
+        outputs = [pallas.output(cut.shape, dtype) for cut, dtype in self.results]
+        if self.flags is not None:
+            outputs.append(pallas.output(self.flags.shape, np.float32))
+        # Rows first: programs that run at the same time read the same columns.
+        grid = (self.rows, *self.cell.count.values())
+        names = ["row", *(f"cell_{k}" for k in range(len(self.cell.count)))]
+        return mosaic.call(self._program, grid, names, outputs, scratch, GROUPS + 1)(*given)
 
-    def _is_proven(self, made: Sequence[Any], needs: Any) -> Any:
-        """Do all tiles that were left out change nothing?"""
-        found = []
-        for k, (each, cut) in enumerate(
-            zip(self.one.side.accumulators, self.one.state, strict=True)
-        ):
-            axis = [role for _, role in cut.parts].index(self.one.side.outer)
-            rows = jnp.moveaxis(made[k], axis, 0).reshape(self.rows, -1)
-            found.append(needs[k] < jnp.stack([each.have(rows.min(1, keepdims=True)[0])]))
-        return functools.reduce(jnp.logical_and, [each.all() for each in found])
-
-    def _whole(self, made: Sequence[Any]) -> list[Any]:
-        pairs = zip(self.one.state, made, strict=True)
-        return [jnp.reshape(array, full_shape(cut.spec)) for cut, array in pairs]
-
-    def _run(self, given: Sequence[Any]) -> Sequence[Any]:
+    def _scratch(self, dtypes: Sequence[Any]) -> list[Any]:
+        """Shared memory and barriers of a program, for leaves of these types."""
         d, width = self.widths
-        dtype = given[self.masked.query].dtype
-        cells = self.one.cell.count
-        names = [f"cell_{k}" for k in range(len(cells))]
-        outputs = [
-            pallas.output(cut.shape, each.dtype)
-            for each, cut in zip(self.one.side.accumulators, self.one.state, strict=True)
-        ]
-        keys, values = (
-            (self._is_turned(k), w) for k, w in ((self.masked.key, d), (self.masked.value, width))
-        )
-        scratch = [
-            mosaic.shared((GROUPS, ROWS, d), dtype),
-            mosaic.shared((self.stages, *_shape(*keys)), dtype),
-            mosaic.shared((self.stages, *_shape(*values)), given[self.masked.value].dtype),
+        keys = self._is_turned(self.masked.key), d
+        values = self._is_turned(self.masked.value), width
+        return [
+            mosaic.shared((GROUPS, ROWS, d), dtypes[self.masked.query]),
+            mosaic.shared((self.stages, *_shape(*keys)), dtypes[self.masked.key]),
+            mosaic.shared((self.stages, *_shape(*values)), dtypes[self.masked.value]),
             mosaic.barriers(GROUPS),
             mosaic.barriers(self.stages),
             mosaic.barriers(self.stages),
@@ -197,10 +224,6 @@ class HopperKernel:
             mosaic.barriers(self.stages, GROUPS),
             mosaic.barriers(1, GROUPS),
         ]
-        # Rows first: programs that run at the same time read the same columns.
-        grid = (self.rows, *cells.values())
-        call = mosaic.call(self._program, grid, ["row", *names], outputs, scratch, GROUPS + 1)
-        return call(*given)
 
     def _is_turned(self, leaf: int) -> bool:
         """Do columns lie behind each other, not one in a row?"""
@@ -221,17 +244,30 @@ class _Program:
 
     def __init__(self, kernel: HopperKernel, refs: Sequence[Any], held: Sequence[Any]) -> None:
         self.kernel, count = kernel, len(kernel.leaves)
-        self.leaves, self.bounds, self.outputs = refs[:count], refs[count], refs[count + 1 :]
+        made = len(kernel.results) + (kernel.flags is not None)
+        self.leaves, self.outputs = refs[:count], refs[len(refs) - made :]
+        others = list(refs[count : len(refs) - made])
+        plain = others.pop() if kernel.plain is not None else None
+        self.live = others
         self.queries, self.keys, self.values = held[:3]
         self.query_is_there, self.key_is_there, self.value_is_there = held[3:6]
         self.key_is_free, self.value_is_free, self.turn = held[6:]
         self.group = mosaic.axis_index(mosaic.GROUP)
-        self.row = kernel.rows - 1 - mosaic.axis_index("row")
+        number, watch = mosaic.axis_index("row"), kernel.usual.watch
+        is_turned = watch is not None and watch.is_last_longest
+        self.row = kernel.rows - 1 - number if is_turned else number
         cells = kernel.one.cell.count
         self.cells = {role: mosaic.axis_index(f"cell_{k}") for k, role in enumerate(cells)}
-        first, last, begin, end = (self.bounds[k, self.row] for k in range(4))
+        first, last = self._visited()
+        begin, end = (first, first) if plain is None else _within(plain, self.row, first, last)
         self.first, self.begin, self.end = first, begin, end
         self.plain_steps, self.steps = end - begin, last - first
+
+    def _visited(self) -> tuple[Any, Any]:
+        """The first tile of the row that may matter, and the one after the last."""
+        if self.kernel.usual.watch is None:
+            return jnp.int32(0), jnp.int32(self.kernel.columns)
+        return self.live[0][0, self.row], self.live[0][1, self.row]
 
     def column(self, step: Any) -> Any:
         """The tile of a step: first those that no mask cuts."""
@@ -370,8 +406,43 @@ class _Program:
         return [*leaves, *state, *at, scores]
 
     def finish(self, state: State) -> None:
-        kernel = self.kernel
-        place = Place({**self.cells, kernel.one.side.outer: self.first_row}, kernel.one.size)
-        for cut, ref, array in zip(kernel.one.state, self.outputs, state, strict=True):
-            at, _ = cut._at(place)
-            ref.at[tuple(at)][...] = array
+        kernel, ending = self.kernel, self.kernel.ending
+        place = Place({**self.cells, kernel.side.outer: self.first_row}, kernel.one.size)
+        made = list(state) if ending is None else ending.made(state, place, rules(ROWS))
+        is_checked = ending is not None and ending.usual is not None
+        flags = made.pop() if is_checked else None
+        for (cut, _), ref, array in zip(kernel.results, self.outputs, made, strict=False):
+            _write(ref, cut, place, array)
+        if kernel.flags is not None:
+            _write(self.outputs[-1], kernel.flags, place, self._flags(state, flags))
+
+    def _flags(self, state: State, usual: Any) -> Any:
+        """For each row 1 if it is not in doubt, and if all tiles that were left out are proven to
+        change nothing."""
+        proofs = [] if usual is None else [usual]
+        watch = self.kernel.usual.watch
+        if watch is not None:
+            needs, others = watch.needs(self.live, self.row)
+            proofs += [_one(each) for each in others]
+            pairs = zip(needs, self.kernel.side.accumulators, state, strict=True)
+            for need, each, now in pairs:
+                is_largest = isinstance(each, RunningMax)
+                proofs.append(_one(now > need if is_largest else need < np.float32(0)))
+        one = mosaic.laid(jnp.full((ROWS,), 1, np.float32), ROWS)
+        return functools.reduce(jnp.multiply, proofs, one)
+
+
+def _one(condition: Any) -> Any:
+    """1 where that is so, else 0."""
+    return jnp.where(condition, np.float32(1), np.float32(0))
+
+
+def _within(plain: Any, row: Any, first: Any, last: Any) -> tuple[Any, Any]:
+    """Of the tiles that are visited, the first that no mask cuts and the one after the last."""
+    begin, end = (jnp.minimum(jnp.maximum(plain[k, row], first), last) for k in (0, 1))
+    return begin, end
+
+
+def _write(ref: Any, cut: Cut, place: Place, array: Any) -> None:
+    at, _ = cut._at(place)
+    ref.at[tuple(at)][...] = array

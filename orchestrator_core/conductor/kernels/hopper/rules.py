@@ -29,6 +29,7 @@ def rules(rows: int) -> Mapping[str, Rule]:
         "tanh": _tanh,
         APPROXIMATE_TANH: _approximate_tanh,
         "dot_general": _no_product,
+        "is_finite": _is_finite,
     }
 
 
@@ -50,6 +51,10 @@ def _tanh(node: Node, arrays: list[Any]) -> Any:
 
 def _approximate_tanh(node: Node, arrays: list[Any]) -> Any:
     return jnp.tanh(arrays[0])
+
+
+def _is_finite(node: Node, arrays: list[Any]) -> Any:
+    return jnp.abs(arrays[0]) < np.float32(np.inf)
 
 
 def _no_product(node: Node, arrays: list[Any]) -> Any:
