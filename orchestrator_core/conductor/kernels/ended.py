@@ -22,6 +22,7 @@ from orchestrator_core.conductor.kernels.following import rows_after
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.program import PassProgram, refusal_of
 from orchestrator_core.conductor.kernels.rows import Rows, is_free
+from orchestrator_core.conductor.kernels.told import are_told
 from orchestrator_core.conductor.site import Site
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
@@ -117,7 +118,11 @@ class _Known:
 def _with_ending(kernel: PassKernel, rows: Rows) -> PassKernel:
     outer, length = kernel.side.outer, kernel.side.length
     sizes = {outer: kernel.size[outer], **dict.fromkeys(kernel.cell.count, 1)}
-    return dataclasses.replace(kernel, ending=ending_of(rows, length[outer], sizes))
+    ending = ending_of(rows, length[outer], sizes)
+    watch = kernel.watch
+    if watch is not None and are_told(watch, rows):
+        watch = dataclasses.replace(watch, leaves=())
+    return dataclasses.replace(kernel, ending=ending, watch=watch)
 
 
 def _node(rows: Rows, kernel: PassKernel) -> Node:

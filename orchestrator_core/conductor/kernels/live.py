@@ -78,6 +78,26 @@ class Watch:
             leaves[key] = interval_of_leaf(self.side, blocks, key, values[key[0]])
         return _live(self.side, self.size, leaves, jnp)
 
+    @property
+    def visits_all(self) -> bool:
+        """Is each column of tiles visited by some row, by positions alone?"""
+        if self.known is None:
+            return False
+        first, last = self.known.bounds[:, :, None]
+        at = np.arange(counts(self.side, self.size)[self.side.inner])
+        return bool(((first <= at) & (at < last)).any(0).all())
+
+    @property
+    def depends(self) -> list[bool]:
+        """Of each accumulator: could other numbers in the leaves change what it must exceed?"""
+        blocks, unknown = (
+            _full(self.side, self.size),
+            dict.fromkeys(self.side.recipe.leaves, UNKNOWN),
+        )
+        finite = {**unknown, **{key: _finite(key) for key in self.leaves}}
+        pairs = zip(*(_needs(self.side, blocks, x, np) for x in (unknown, finite)), strict=True)
+        return [not np.array_equal(*pair) for pair in pairs]
+
     def needs(self, refs: Sequence[Any], row: Any) -> tuple[list[Any], list[Any]]:
         """Within a kernel, which has these arrays: what each accumulator must exceed, and what must
         be true beside."""

@@ -148,6 +148,36 @@ def test_rows_in_which_all_is_masked(hidden: float) -> None:
     assert_near(run(made, arrays), [expected], 5e-6)
 
 
+def test_what_no_row_visits_is_asked_before() -> None:
+    """Keys that are masked in all rows, in tiles that are left out by positions alone."""
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        i, j = jnp.arange(q.shape[1])[:, None], jnp.arange(k.shape[1])[None, :]
+        s = jnp.where(i + 1 >= j + (j > 30) * 30, jnp.einsum("hid,hjd->hij", q, k), -jnp.inf)
+        return jnp.einsum("hij,hjd->hid", jax.nn.softmax(s), v)
+
+    q, k, v = arguments()
+    v = v.at[0, 70, 3].set(jnp.nan)
+    made, _ = in_interpreted_kernels(graph_of(function, [q, k, v]))
+    watch = ended_of(made).kernel.watch
+    assert watch is not None
+    assert len(watch.leaves) == 1
+    assert not watch.visits_all
+    expected = function(q, k, v)
+    assert np.isnan(np.asarray(expected)[0, :, 3]).all()
+    assert_near(run(made, [q, k, v]), [expected], 5e-6)
+
+
+def test_what_some_row_visits_is_not_asked_before() -> None:
+    arrays = arguments("bfloat16")
+    planned, _ = for_gpu(graph_of(causal, arrays))
+    watch = ended_of(planned).kernel.watch
+    assert watch is not None
+    assert watch.known is not None
+    assert watch.visits_all
+    assert watch.arrays({}) == [watch.known.bounds]
+
+
 def test_very_large_scores() -> None:
     """Of one row they are infinite, of the next one all of the same size."""
     q, k, v = arguments()
