@@ -23,6 +23,7 @@ from orchestrator_core.conductor.kernels.hopper.kernel import HopperKernel
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.program import PassProgram, refusal_of
 from orchestrator_core.conductor.kernels.rows import Rows, is_free
+from orchestrator_core.conductor.kernels.told import are_told
 from orchestrator_core.conductor.site import Site
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
@@ -116,15 +117,17 @@ class _Known:
 
 
 def _with_ending(kernel: PassKernel | HopperKernel, rows: Rows) -> PassKernel | HopperKernel:
-    outer = kernel.side.outer
-    parts = kernel.side.length[outer], kernel.part, kernel.cell.count
-    return dataclasses.replace(kernel, ending=ending_of(rows, outer, *parts))
+    outer, watch = kernel.side.outer, kernel.usual.watch
+    ending = ending_of(rows, outer, kernel.side.length[outer], kernel.part, kernel.cell.count)
+    if watch is not None and are_told(watch, rows):
+        watch = dataclasses.replace(watch, leaves=())
+    return kernel.with_ending(ending, watch)
 
 
 def _node(rows: Rows, kernel: PassKernel | HopperKernel, runner: Runner) -> Node:
     source, results = rows.source, rows.results
     # What is seldom done is done by the kernel that any GPU has.
-    usual = PassProgram(runner, (dataclasses.replace(kernel.usual, ending=None),))
+    usual = PassProgram(runner, tuple(k.usual for k in source.params["program"].kernels))
     seldom = dataclasses.replace(source, apply=usual, params={**source.params, "program": usual})
     before = Graph(rows.reads, results, (seldom, *rows.nodes), {})
     program = EndedProgram(kernel, before)

@@ -45,6 +45,10 @@ class Ending:
     cells: tuple[Role, ...]
 
     @property
+    def is_checked(self) -> bool:
+        return self.usual is not None
+
+    @property
     def outputs(self) -> list[Any]:
         """What the kernel writes."""
         made = [pallas.output(cut.shape, value.dtype) for value, cut in self.results]

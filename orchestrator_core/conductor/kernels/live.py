@@ -7,8 +7,9 @@ the kernel that completes it, and visits the others if it cannot; see `tile.skip
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
-from orchestrator_core.conductor.facts.intervals.interval import is_real
+from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real
 from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.price import USUAL, usual_interval
@@ -32,6 +33,9 @@ from orchestrator_core.conductor.tile.skip import (
 
 FAR = -USUAL
 """A tile is thought to change nothing if what its accumulators must exceed is below this."""
+
+MOST_MASKS = 4
+"""Of which all that they may hide together is looked at."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,26 @@ class Watch:
             leaves[key] = interval_of_leaf(self.side, blocks, key, values[key[0]])
         return _live(self.side, self.size, leaves, jnp)
 
+    @property
+    def visits_all(self) -> bool:
+        """Is each column of tiles visited by some row, by positions alone?"""
+        if self.known is None:
+            return False
+        first, last = self.known.bounds[:, :, None]
+        at = np.arange(counts(self.side, self.size)[self.side.inner])
+        return bool(((first <= at) & (at < last)).any(0).all())
+
+    @property
+    def depends(self) -> list[bool]:
+        """Of each accumulator: could other numbers in the leaves change what it must exceed?"""
+        blocks, unknown = (
+            full_tiles(self.side, self.size),
+            dict.fromkeys(self.side.recipe.leaves, UNKNOWN),
+        )
+        finite = {**unknown, **{key: _finite(key) for key in self.leaves}}
+        pairs = zip(*(_needs(self.side, blocks, x, np) for x in (unknown, finite)), strict=True)
+        return [not np.array_equal(*pair) for pair in pairs]
+
     def needs(self, refs: Sequence[Any], row: Any) -> tuple[list[Any], list[Any]]:
         """Within a kernel, which has these arrays: what each accumulator must exceed, and what must
         be true beside."""
@@ -128,11 +152,7 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
     masks = [key for key in usual if _may_mask(key)]
     if not dead.any() and not masks:
         return None
-    needed = masks + [
-        key
-        for key in usual
-        if key not in masks and _dead(side, blocks, {**usual, key: UNKNOWN}).sum() < dead.sum()
-    ]
+    needed = masks + _needed(side, blocks, usual, masks)
     finite = {key: _finite(key) if key in needed else UNKNOWN for key in usual}
     is_known = not masks and bool((_dead(side, blocks, finite) == dead).all())
     live = _live(side, size, finite if is_known else usual, np)
@@ -147,9 +167,26 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
     )
 
 
+def _needed(
+    side: Pass, blocks: Blocks, usual: dict[Key, Interval], masks: Sequence[Key]
+) -> list[Key]:
+    """Leaves that are no masks without which less would be proven, if masks hide all they can."""
+    hiding = max(_hiding(usual, masks), key=lambda leaves: _dead(side, blocks, leaves).sum())
+    dead = _dead(side, blocks, hiding).sum()
+    left = [key for key in usual if key not in masks]
+    return [key for key in left if _dead(side, blocks, {**hiding, key: UNKNOWN}).sum() < dead]
+
+
+def _hiding(usual: dict[Key, Interval], masks: Sequence[Key]) -> Iterator[dict[Key, Interval]]:
+    """With numbers in masks that may hide all: true or false, unequal, or infinite if added."""
+    ends = [(-np.inf, 0.0) if _is_number(value) else (0.0, 1.0) for value, _ in masks]
+    for numbers in itertools.product(*ends[:MOST_MASKS]):
+        yield {**usual, **dict(zip(masks, map(exactly, numbers), strict=False))}
+
+
 def _finite(key: Key) -> Interval:
     """Of a leaf of real numbers that are finite."""
-    if not jnp.issubdtype(key[0].dtype, jnp.floating):
+    if not _is_number(key[0]):
         return UNKNOWN
     info: Any = jnp.finfo(key[0].dtype)  # type: ignore[no-untyped-call]
     most = float(info.max)
@@ -181,5 +218,9 @@ def _needs(side: Pass, blocks: Blocks, leaves: dict[Key, Interval], space: Any) 
 def _may_mask(key: Key) -> bool:
     """Truth values and whole numbers, and what has both roles."""
     value, spec = key
-    is_number = bool(jnp.issubdtype(value.dtype, jnp.floating))
-    return is_real(value.dtype) and bool(roles(spec)) and (not is_number or len(roles(spec)) == 2)
+    is_mask = not _is_number(value) or len(roles(spec)) == 2
+    return is_real(value.dtype) and bool(roles(spec)) and is_mask
+
+
+def _is_number(value: Value) -> bool:
+    return bool(jnp.issubdtype(value.dtype, jnp.floating))

@@ -6,6 +6,7 @@ others, "FlashAttention" (2022); nothing pairwise reaches memory.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,9 @@ class PassKernel:
     def usual(self) -> PassKernel:
         """What is there on any GPU."""
         return self
+
+    def with_ending(self, ending: Ending, watch: Watch | None) -> PassKernel:
+        return dataclasses.replace(self, ending=ending, watch=watch)
 
     @property
     def part(self) -> int:

@@ -7,6 +7,7 @@ between the products. As in Shah and others, "FlashAttention-3" (2024).
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from orchestrator_core.conductor.kernels.ending import Ending, cut_of_rows
 from orchestrator_core.conductor.kernels.hopper import mosaic
 from orchestrator_core.conductor.kernels.hopper.rules import rules
 from orchestrator_core.conductor.kernels.hopper.two_products import TwoProducts
+from orchestrator_core.conductor.kernels.live import Watch
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.refused import Refused
@@ -140,6 +142,10 @@ class HopperKernel:
     def cell(self) -> Cell:
         return self.one.cell
 
+    def with_ending(self, ending: Ending, watch: Watch | None) -> HopperKernel:
+        usual = dataclasses.replace(self.usual, watch=watch)
+        return dataclasses.replace(self, usual=usual, ending=ending)
+
     @property
     def part(self) -> int:
         """Elements along the outer role that are finished together."""
@@ -153,7 +159,7 @@ class HopperKernel:
     @property
     def flags(self) -> Cut | None:
         """Of what tells of each row whether it is right; None if all are."""
-        if self.usual.watch is None and (self.ending is None or self.ending.usual is None):
+        if self.usual.watch is None and (self.ending is None or not self.ending.is_checked):
             return None
         outer = self.side.outer
         return cut_of_rows(outer, self.side.length[outer], self.cell.count)
@@ -409,8 +415,7 @@ class _Program:
         kernel, ending = self.kernel, self.kernel.ending
         place = Place({**self.cells, kernel.side.outer: self.first_row}, kernel.one.size)
         made = list(state) if ending is None else ending.made(state, place, rules(ROWS))
-        is_checked = ending is not None and ending.usual is not None
-        flags = made.pop() if is_checked else None
+        flags = made.pop() if ending is not None and ending.is_checked else None
         for (cut, _), ref, array in zip(kernel.results, self.outputs, made, strict=False):
             _write(ref, cut, place, array)
         if kernel.flags is not None:

@@ -1,0 +1,102 @@
+"""Which tiles kernels visit, as far as that is known before they run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from orchestrator_core.conductor.kernels import program
+from orchestrator_core.conductor.kernels.live import Watch
+from orchestrator_core.conductor.kernels.pallas import Launch
+from tests.conductor.kernels.interpreting import (
+    assert_near,
+    for_gpu,
+    graph_of,
+    in_interpreted_kernels,
+    kernels_of,
+    run,
+)
+from tests.conductor.kernels.test_attention import arguments
+
+
+@pytest.fixture(autouse=True)
+def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "SHAPES", ((16, 16, Launch(4, 1)),))
+
+
+MASKS: dict[str, Any] = {
+    "causal": lambda i, j: i >= j,
+    "anticausal": lambda i, j: i <= j,
+    "window": lambda i, j: (i >= j) & (i - j < 20),
+}
+
+
+def masked(name: str) -> Any:
+    """Attention that is masked by positions."""
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        i, j = jnp.arange(q.shape[1])[:, None], jnp.arange(k.shape[1])[None, :]
+        s = jnp.where(MASKS[name](i, j), jnp.einsum("hid,hjd->hij", q, k), -jnp.inf)
+        return jnp.einsum("hij,hjd->hid", jax.nn.softmax(s), v)
+
+    return function
+
+
+def watch_of(function: Any, arrays: list[Any]) -> Watch:
+    planned, _ = for_gpu(graph_of(function, arrays))
+    (node,) = kernels_of(planned)
+    (kernel,) = node.params["program"].kernels
+    assert isinstance(kernel.watch, Watch)
+    return kernel.watch
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_what_is_masked_by_positions_is_known_while_planning(name: str) -> None:
+    """Of 72 x 88 elements in tiles of 16 x 16; those that stick out are visited in any case."""
+    found = watch_of(masked(name), arguments()).known
+    assert found is not None
+    tiles = np.ones((80, 96), bool)
+    tiles[:64, :80] = MASKS[name](np.arange(64)[:, None], np.arange(80)[None, :])
+    lives = tiles.reshape(5, 16, 6, 16).any((1, 3))
+    lives[4], lives[:, 5] = True, True
+    first, last = found.bounds
+    assert first.tolist() == [row.argmax() for row in lives]
+    assert last.tolist() == [6 - row[::-1].argmax() for row in lives]
+
+
+@pytest.mark.parametrize(("name", "is_rising"), [("causal", True), ("anticausal", False)])
+def test_the_longest_row_begins_first(name: str, is_rising: bool) -> None:
+    arrays = [jnp.zeros((2, 64, 24))] * 3
+    assert watch_of(masked(name), arrays).is_last_longest == is_rising
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_attention_of_whole_tiles(name: str) -> None:
+    r = np.random.default_rng(2)
+    arrays = [jnp.asarray(r.normal(size=(2, 64, 24)), "float32") for _ in range(3)]
+    made, _ = in_interpreted_kernels(graph_of(masked(name), arrays))
+    with jax.enable_x64(True):
+        exact = masked(name)(*(jnp.asarray(np.asarray(a, "float64")) for a in arrays))
+    assert_near(run(made, arrays), [exact], 2e-6)
+
+
+def test_what_documents_mask_is_found_when_it_runs() -> None:
+    def function(q: Any, k: Any, v: Any, of: Any) -> Any:
+        s = jnp.where(of[:, None] == of[None], jnp.einsum("hid,hjd->hij", q, k), -1e30)
+        return jnp.einsum("hij,hjd->hid", jax.nn.softmax(s), v)
+
+    r = np.random.default_rng(3)
+    arrays = [jnp.asarray(r.normal(size=(2, 64, 24)), "float32") for _ in range(3)]
+    arrays.append(jnp.asarray(np.repeat(np.arange(4), 16), "int32"))
+    assert watch_of(function, arrays).known is None
+    made, _ = in_interpreted_kernels(graph_of(function, arrays))
+    (node,) = kernels_of(made)
+    (kernel,) = node.params["program"].kernels
+    known = dict(zip(made.inputs, arrays, strict=True))
+    bounds, _ = kernel.watch.arrays(known)
+    assert bounds.tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
+    assert_near(run(made, arrays), [function(*arrays)], 5e-6)
