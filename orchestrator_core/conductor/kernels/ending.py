@@ -23,6 +23,7 @@ from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.kernels import pallas, squeezed
 from orchestrator_core.conductor.kernels.cut import Cut, Place
+from orchestrator_core.conductor.kernels.lighter import lighter
 from orchestrator_core.conductor.kernels.rows import Rows
 from orchestrator_core.conductor.kernels.squeezed import Rule
 
@@ -99,6 +100,8 @@ def ending_of(rows: Rows, outer: Role, length: int, size: int, count: Mapping[Ro
     given = [_aval(value, rows.specs[value], sizes) for value in rows.source.outputs]
     at = [_jax.ShapedArray((), np.dtype(np.int32))] * len(sizes)
     graph = read(_jax.trace(program, [*given, *at]))
+    ends = [length, *count.values()]
+    graph = lighter(graph, dict(zip(graph.inputs[-len(ends) :], ends, strict=True)))
     written = tuple((value, Cut(spec)) for value, spec in zip(results, specs, strict=True))
     usual = cut_of_rows(outer, length, count) if checked else None
     return Ending(graph, written, usual, outer, tuple(count))
@@ -114,7 +117,8 @@ def _flags(usual: Sequence[Any], cells: tuple[int, ...], size: int) -> list[Any]
     if not usual:
         return []
     all_hold = functools.reduce(jnp.logical_and, [jnp.reshape(each, size) for each in usual])
-    return [jnp.reshape(all_hold.astype(np.float32), (*cells, size))]
+    one, none = np.float32(1), np.float32(0)
+    return [jnp.reshape(jnp.where(all_hold, one, none), (*cells, size))]
 
 
 def _aval(value: Value, spec: Spec, sizes: Mapping[Role, int]) -> Any:

@@ -13,12 +13,15 @@ import jax
 
 from orchestrator_core.conductor import devices
 from orchestrator_core.conductor.cost import peak
+from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.kernels import ended
 from orchestrator_core.conductor.kernels.lowering import has_gpu, seconds
 from orchestrator_core.conductor.kernels.settings import are_interpreted
+from orchestrator_core.conductor.tile.settings import TileSettings
 
 MOST = 0.25
 """The part of the device's memory that a trial may take."""
@@ -29,6 +32,7 @@ def trial(before: Graph, after: Graph) -> tuple[float, float] | None:
     nothing can be timed: there is no GPU, or it has not the memory."""
     if not has_gpu() or are_interpreted():
         return None
+    after, _ = ended.in_kernels(after, Goal(), TileSettings())  # as it will be in the end
     was, now = difference(before, after)
     room = devices.memory_of(jax.devices()[0])
     if room is not None and peak(was) > MOST * room:

@@ -417,9 +417,17 @@ class _Program:
         made = list(state) if ending is None else ending.made(state, place, rules(ROWS))
         flags = made.pop() if ending is not None and ending.is_checked else None
         for (cut, _), ref, array in zip(kernel.results, self.outputs, made, strict=False):
-            _write(ref, cut, place, array)
+            self._write(ref, cut, place, array)
         if kernel.flags is not None:
-            _write(self.outputs[-1], kernel.flags, place, self._flags(state, flags))
+            self._write(self.outputs[-1], kernel.flags, place, self._flags(state, flags))
+
+    def _write(self, ref: Any, cut: Cut, place: Place, array: Any) -> None:
+        at, _ = cut._at(place)
+        queries = self.queries.at[self.group]
+        if (array.shape, array.dtype) == (queries.shape, queries.dtype):
+            mosaic.copy_out(array, queries, ref.at[tuple(at)])  # nobody needs them any more
+        else:
+            ref.at[tuple(at)][...] = array
 
     def _flags(self, state: State, usual: Any) -> Any:
         """For each row 1 if it is not in doubt, and if all tiles that were left out are proven to
@@ -446,8 +454,3 @@ def _within(plain: Any, row: Any, first: Any, last: Any) -> tuple[Any, Any]:
     """Of the tiles that are visited, the first that no mask cuts and the one after the last."""
     begin, end = (jnp.minimum(jnp.maximum(plain[k, row], first), last) for k in (0, 1))
     return begin, end
-
-
-def _write(ref: Any, cut: Cut, place: Place, array: Any) -> None:
-    at, _ = cut._at(place)
-    ref.at[tuple(at)][...] = array

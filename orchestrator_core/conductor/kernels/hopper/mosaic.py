@@ -89,6 +89,15 @@ def added(base: Any, left: Any, right: Any, after: Callable[[], None]) -> Any:
     return run_state(run)(accumulator.init(base))
 
 
+def copy_out(array: Any, through: Any, ref: Any) -> None:
+    """Writes a matrix to memory, by way of shared memory, so that whole rows are written."""
+    commit: Any = mosaic.commit_smem
+    through[...] = array
+    commit()
+    mosaic.copy_smem_to_gmem(through, ref)
+    mosaic.wait_smem_to_gmem(0)
+
+
 def together(arrays: Sequence[Any]) -> Sequence[Any]:
     """The same arrays, all of which are there before anything that follows begins."""
     barrier: Any = lax.optimization_barrier

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -30,6 +30,9 @@ def rules(rows: int) -> Mapping[str, Rule]:
         APPROXIMATE_TANH: _approximate_tanh,
         "dot_general": _no_product,
         "is_finite": _is_finite,
+        "not": _not,
+        "reduce_and": functools.partial(_of_truths, jnp.min),
+        "reduce_or": functools.partial(_of_truths, jnp.max),
     }
 
 
@@ -55,6 +58,23 @@ def _approximate_tanh(node: Node, arrays: list[Any]) -> Any:
 
 def _is_finite(node: Node, arrays: list[Any]) -> Any:
     return jnp.abs(arrays[0]) < np.float32(np.inf)
+
+
+def _not(node: Node, arrays: list[Any]) -> Any:
+    if node.output.dtype != np.bool_:
+        raise Refused("bits of whole numbers")
+    return jnp.where(arrays[0], np.float32(0), np.float32(1)) > np.float32(0.5)
+
+
+def _of_truths(of: Callable[..., Any], node: Node, arrays: list[Any]) -> Any:
+    """By numbers, since groups of warps sum nothing else."""
+    shape = node.inputs[0].shape
+    axes = [k for k, size in enumerate(shape) if size != 1]
+    taken = [axes.index(k) for k in node.params["axes"] if shape[k] != 1]
+    if not taken:
+        return arrays[0]
+    made = jnp.where(arrays[0], np.float32(1), np.float32(0))
+    return of(made, axis=tuple(taken)) > np.float32(0.5)
 
 
 def _no_product(node: Node, arrays: list[Any]) -> Any:

@@ -186,6 +186,17 @@ def _most(writer: Writer, atom: Atom) -> int | None:
     return MOST[node.name](*known)
 
 
+def _both(writer: Writer, node: Node) -> Atom | None:
+    """What is true beside: nothing."""
+    if node.output.dtype != np.bool_:
+        return None
+    for other, known in (node.inputs, node.inputs[::-1]):
+        is_true = isinstance(known, Literal) and np.ndim(known.value) == 0 and bool(known.value)
+        if is_true and other.shape == node.output.shape:
+            return other
+    return None
+
+
 MOST: Mapping[str, Callable[..., int]] = {
     **dict.fromkeys(VIEWS, lambda a: a),
     "add": lambda a, b: a + b,
@@ -202,5 +213,6 @@ RULES: Mapping[str, Callable[[Writer, Node], Atom | None]] = {
     "tanh": _tanh,
     "reduce_max": _largest,
     "convert_element_type": _converted,
+    "and": _both,
 }
 """None where it stays."""

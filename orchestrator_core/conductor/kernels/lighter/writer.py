@@ -39,7 +39,7 @@ class Writer:
         """Writes a node, or what is read instead of its result."""
         node = dataclasses.replace(node, inputs=tuple(map(self.now, node.inputs)))
         made: Atom | None = _number(node)
-        if made is None and rule is not None and is_single(node.output):
+        if made is None and rule is not None and _is_held(node.output):
             made = rule(self, node)
         made = self.keep(node) if made is None else made
         if made is not None and len(node.outputs) == 1:
@@ -79,6 +79,11 @@ class Writer:
 def is_single(atom: Atom) -> bool:
     """Is it held as numbers of 32 bits?"""
     return bool(atom.dtype == np.float32) or is_narrow(atom.dtype)
+
+
+def _is_held(value: Value) -> bool:
+    """As numbers of 32 bits, or as truth values?"""
+    return is_single(value) or bool(value.dtype == np.bool_)
 
 
 def _number(node: Node) -> Literal | None:
