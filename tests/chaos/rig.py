@@ -25,6 +25,9 @@ SETTINGS = {
     "distributed.worker.multiprocessing-method": "forkserver",
     "distributed.scheduler.worker-ttl": None,
     "distributed.scheduler.allowed-failures": 100,
+    # A worker that is gone for a moment 15 s after it was gone before is taken for lost, and its
+    # nanny closed for good (dask/distributed#8534); a story may kill one worker again and again.
+    "distributed.deploy.lost-worker-timeout": "1h",
     "distributed.worker.memory.terminate": False,
     "distributed.comm.timeouts.connect": "5s",
 }

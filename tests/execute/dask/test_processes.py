@@ -26,6 +26,7 @@ from tests.execute.dask.cluster import (
     start,
     stop,
     until,
+    wait_for,
 )
 
 
@@ -82,6 +83,33 @@ async def test_a_killed_worker_costs_time_but_no_result(
     mortal = [r for r in advisor.runs[0].tasks if r.task == "mortal-0"]
     assert [(r.status, r.attempt) for r in mortal] == [("ok", 2)]
     assert [run.mode for run in advisor.runs] == ["planned", "planned"]
+
+
+@cluster_test(Worker=Nanny, nthreads=[("127.0.0.1", 1)] * 2, worker_kwargs={}, timeout=60)
+async def test_after_a_restart_in_the_middle_the_same_keys_are_planned_again(
+    c: Client, s: Scheduler, a: Nanny, b: Nanny
+) -> None:
+    advisor = FixedAdvisor()
+    plugin = OrchestratorPlugin(mode="director", advisor=advisor)
+    session = await start(s, plugin)
+    graph, keys = layers()
+    graph |= {"gate-0": (wait_for, "open", *keys)}
+    graph |= {f"u-{i}": (add, "gate-0") for i in range(6)}
+    last = [f"u-{i}" for i in range(6)]
+    cut = c.get(graph, last, sync=False)
+    await until(lambda: all(key in s.tasks and s.tasks[key].state == "memory" for key in keys))
+    await c.restart()
+    assert {future.status for future in cut} == {"cancelled"}
+    assert len(session.steering.follower) == len(session.recorder) == len(session.control) == 0
+    await Event("open").set()
+    assert await c.gather(c.get(graph, last, sync=False)) == [2] * 6
+    s.validate_state()
+    assert session.steering.follower.disabled is None
+    await stop(s, plugin)
+    assert [(run.mode, run.status) for run in advisor.runs] == [
+        ("planned", "cancelled"),
+        ("planned", "ok"),
+    ]
 
 
 @cluster_test(

@@ -97,7 +97,9 @@ def kind_of(state: WorkerState, said: Description = UNKNOWN) -> str:
     """What its owner calls it, or else a kind from what is known of its size and hardware.
 
     Such as ``4t-16g``, or with more known ``8t-64g-GPU1-h100-80gb-hbm3-epyc-7763``. Measured speed
-    is no part of it: two workers of equal hardware could fall on both sides of a rounding.
+    is no part of it: two workers of equal hardware could fall on both sides of a rounding. Declared
+    speed is: costs are learned by kind, and who says that it is faster than its like is another
+    kind from its first task on.
     """
     if said.kind:
         return said.kind
@@ -108,6 +110,8 @@ def kind_of(state: WorkerState, said: Description = UNKNOWN) -> str:
     parts += _counted(one.name for one in said.accelerators)
     if said.processor:
         parts.append(said.processor)
+    if said.speed not in (None, 1.0):
+        parts.append(f"speed{said.speed:g}")
     return "-".join(parts)
 
 

@@ -121,6 +121,26 @@ async def test_a_kind_from_what_the_scheduler_sees(
     assert describe.kind_of(large, Description("mine", **EPYC)) == "mine"
 
 
+@cluster_test()
+async def test_workers_of_other_declared_speeds_are_of_other_kinds(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """What was learned of a kind beats the speed that is declared: where both were of one kind, the
+    faster of two workers counted as no faster than the other."""
+    usual, same, fast = (
+        describe.kind_of(s.workers[a.address], Description(speed=speed, **EPYC))
+        for speed in (None, 1.0, 2.5)
+    )
+    assert usual == same
+    assert fast == f"{usual}-speed2.5"
+    roster = Roster(s)
+    roster.describe(a.address, Description(speed=2.5, **EPYC))
+    roster.describe(b.address, Description(speed=1.0, **EPYC))
+    found = roster.cluster()
+    assert found is not None
+    assert len(found.kinds) == 2
+
+
 @cluster_test(config={"orchestrator.worker": {"kind": "fast", "speed": 4.0, "price": 1.5}})
 async def test_the_scheduler_asks_present_and_coming_workers(
     c: Client, s: Scheduler, a: Worker, b: Worker
