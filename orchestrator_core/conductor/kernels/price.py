@@ -30,7 +30,7 @@ def work_of_kernel(kernel: PassKernel) -> Work:
     tiles = kernel.rows * kernel.columns * cells * part
     done = once.times(tiles)
     values = sum(value.nbytes for value in kernel.side.recipe.values)
-    made = sum(math.prod(cut.shape) * 4 for cut in kernel.state)
+    made = sum(math.prod(each.shape) * each.dtype.itemsize for each in kernel.outputs)
     kernels = 1.0 + _before(kernel)
     return dataclasses.replace(done, nbytes=values + made, temp_bytes=0, kernels=kernels)
 
