@@ -12,6 +12,7 @@ from typing import Any
 
 from jax import lax
 
+from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.alike import Shared, looks
 from orchestrator_core.conductor.ir.evaluate import evaluate
@@ -21,12 +22,16 @@ from orchestrator_core.conductor.kernels.ending import ending_of
 from orchestrator_core.conductor.kernels.following import rows_after
 from orchestrator_core.conductor.kernels.hopper.kernel import HopperKernel
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
+from orchestrator_core.conductor.kernels.price import seconds_of_kernel, work_of_kernel
 from orchestrator_core.conductor.kernels.program import PassProgram, refusal_of
 from orchestrator_core.conductor.kernels.rows import Rows, is_free
 from orchestrator_core.conductor.kernels.told import are_told
 from orchestrator_core.conductor.site import Site
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
+
+ASKING = 2
+"""Small kernels, or what takes as long: whether any row is in doubt, and to go on as it says."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,13 @@ def _node(rows: Rows, kernel: PassKernel | HopperKernel, runner: Runner) -> Node
     seldom = dataclasses.replace(source, apply=usual, params={**source.params, "program": usual})
     before = Graph(rows.reads, results, (seldom, *rows.nodes), {})
     program = EndedProgram(kernel, before)
-    # What is accumulated is not written, and there is one conditional.
-    written = sum(value.nbytes for value in source.outputs) - rows.nbytes
-    work = source.params["work"]
-    work = dataclasses.replace(work, nbytes=work.nbytes - written, kernels=work.kernels + 1)
-    params = {"program": program, "work": work, "seconds": source.params["seconds"]}
+    priced = dataclasses.replace(kernel.usual, ending=kernel.ending)
+    work = work_of_kernel(priced)
+    if kernel.ending is not None and kernel.ending.is_checked:
+        work = dataclasses.replace(work, kernels=work.kernels + ASKING)
+    params = {
+        "program": program,
+        "work": work,
+        "seconds": seconds_of_kernel(priced, work, this_device()),
+    }
     return Node("kernel_pass", rows.reads, results, program, params, source=source.source)

@@ -34,6 +34,9 @@ from orchestrator_core.conductor.tile.skip import (
 FAR = -USUAL
 """A tile is thought to change nothing if what its accumulators must exceed is below this."""
 
+DISTANT = 2.0**20
+"""A whole number that a mask tells from 0."""
+
 MOST_MASKS = 4
 """Of which all that they may hide together is looked at."""
 
@@ -148,11 +151,16 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
     if not may_skip(side) or not all(blocks.count.values()):
         return None
     usual = {key: usual_interval(key) for key in side.recipe.leaves}
-    dead = _dead(side, blocks, usual)
     masks = [key for key in usual if _may_mask(key)]
-    if not dead.any() and not masks:
+    hiding = max(_hiding(usual, masks), key=lambda leaves: _dead(side, blocks, leaves).sum())
+    most = _dead(side, blocks, hiding).sum()
+    if not most:
         return None
-    needed = masks + _needed(side, blocks, usual, masks)
+    left = [key for key in usual if key not in masks]
+    needed = masks + [
+        key for key in left if _dead(side, blocks, {**hiding, key: UNKNOWN}).sum() < most
+    ]
+    dead = _dead(side, blocks, usual)
     finite = {key: _finite(key) if key in needed else UNKNOWN for key in usual}
     is_known = not masks and bool((_dead(side, blocks, finite) == dead).all())
     live = _live(side, size, finite if is_known else usual, np)
@@ -167,21 +175,17 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
     )
 
 
-def _needed(
-    side: Pass, blocks: Blocks, usual: dict[Key, Interval], masks: Sequence[Key]
-) -> list[Key]:
-    """Leaves that are no masks without which less would be proven, if masks hide all they can."""
-    hiding = max(_hiding(usual, masks), key=lambda leaves: _dead(side, blocks, leaves).sum())
-    dead = _dead(side, blocks, hiding).sum()
-    left = [key for key in usual if key not in masks]
-    return [key for key in left if _dead(side, blocks, {**hiding, key: UNKNOWN}).sum() < dead]
-
-
 def _hiding(usual: dict[Key, Interval], masks: Sequence[Key]) -> Iterator[dict[Key, Interval]]:
-    """With numbers in masks that may hide all: true or false, unequal, or infinite if added."""
-    ends = [(-np.inf, 0.0) if _is_number(value) else (0.0, 1.0) for value, _ in masks]
+    """With numbers in masks that may hide all: true or false, far apart, or infinite if added."""
+    ends = [_ends(value) for value, _ in masks]
     for numbers in itertools.product(*ends[:MOST_MASKS]):
         yield {**usual, **dict(zip(masks, map(exactly, numbers), strict=False))}
+
+
+def _ends(value: Value) -> tuple[float, ...]:
+    if _is_number(value):
+        return (-np.inf,)
+    return (0.0, 1.0) if value.dtype == np.bool_ else (0.0, DISTANT)
 
 
 def _finite(key: Key) -> Interval:
