@@ -34,6 +34,18 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "reductions": lambda x, y: x.sum(1) * y.max(1) - x.min(1),
     "casts": lambda x, y: x.astype("bfloat16").astype("float32") + (y > 0).astype("float32"),
     "float16": lambda x, y: x.astype("float16") * y.astype("float16"),
+    "functions in 16 bits": lambda x, y: [
+        each(z.astype(dtype))
+        for dtype in ("bfloat16", "float16")
+        for each, z in [
+            (jnp.exp, y),
+            (jnp.tanh, y),
+            (jax.nn.sigmoid, y),
+            (jnp.sqrt, x),
+            (jnp.log, x),
+            (jnp.log1p, y),
+        ]
+    ],
     "integers": lambda x, y: jnp.int8(x) * jnp.int8(y) + (jnp.int8(x) // 3) % 5,
 }
 
@@ -100,6 +112,15 @@ def test_an_exact_zero_stays_one_and_an_underflow_is_one() -> None:
     assert interval_of(product, [zero, finite]).is_zero
     far = Interval(np.float32(-1e9), np.float32(-1e8), np.bool_(True))
     assert interval_of(exponential, [far]).is_zero
+
+
+def test_what_is_divided_by_a_root_of_16_bits_is_finite() -> None:
+    """Its rounding is one of 16 bits, and that of the root is not."""
+    x = jnp.zeros((3, 3), "bfloat16")
+    root, quotient = read(jax.make_jaxpr(lambda x, y: x / jnp.sqrt(y))(x, x)).nodes
+    found = interval_of(root, [exactly(128.0)])
+    assert 10.9 < found.low < np.sqrt(128) < found.high < 11.7
+    assert interval_of(quotient, [exactly(3.0), found]).is_finite
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

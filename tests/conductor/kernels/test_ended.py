@@ -27,7 +27,7 @@ from tests.conductor.kernels.interpreting import (
     lowered_for_gpu,
     run,
 )
-from tests.conductor.kernels.test_attention import S, VARIANTS, arguments, attention, exactly
+from tests.conductor.kernels.test_attention import VARIANTS, S, arguments, attention, exactly
 
 SMALL = ((16, 16, Launch(4, 1)),)
 

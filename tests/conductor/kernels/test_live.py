@@ -100,3 +100,49 @@ def test_what_documents_mask_is_found_when_it_runs() -> None:
     bounds, _ = kernel.watch.arrays(known)
     assert bounds.tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
     assert_near(run(made, arrays), [function(*arrays)], 5e-6)
+
+
+def test_a_window_over_positions_that_are_arrays_is_found_when_it_runs() -> None:
+    """Far apart they are masked, near each other they are not."""
+    i, j = np.arange(64)[:, None], np.arange(64)[None, :]
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        near = jnp.abs(jnp.asarray(i) - jnp.asarray(j)) < 16
+        s = jnp.where(near, jnp.einsum("hid,hjd->hij", q, k), -jnp.inf)
+        return jnp.einsum("hij,hjd->hid", jax.nn.softmax(s), v)
+
+    arrays = [jnp.ones((2, 64, 24))] * 3
+    watch = watch_of(function, arrays)
+    assert watch.known is None
+    places = {key[0]: i if key[0].shape == i.shape else j for key in watch.side.recipe.leaves}
+    arrays_of = {v: jnp.ones(v.shape) if v.size > 64 else jnp.asarray(places[v]) for v in places}
+    bounds, _ = watch.arrays(arrays_of)
+    assert bounds.tolist() == [[0, 0, 1, 2], [2, 3, 4, 4]]
+
+
+def test_a_gradient_in_16_bits_leaves_out_what_is_masked() -> None:
+    def function(q: Any, k: Any, v: Any, g: Any) -> Any:
+        i, j = jnp.arange(q.shape[1])[:, None], jnp.arange(k.shape[1])[None, :]
+
+        def attention(q: Any, k: Any, v: Any) -> Any:
+            s = jnp.einsum("hid,hjd->hij", q, k) / jnp.sqrt(jnp.asarray(24, q.dtype))
+            s = jnp.where(i >= j, s.astype("float32"), -jnp.inf)
+            return jnp.einsum("hij,hjd->hid", jax.nn.softmax(s).astype(v.dtype), v)
+
+        return jax.vjp(attention, q, k, v)[1](g)
+
+    arrays = [jnp.ones((2, 64, 24), "bfloat16")] * 4
+    planned, _ = for_gpu(graph_of(function, arrays))
+    kernels = [each for node in kernels_of(planned) for each in node.params["program"].kernels]
+    assert {kernel.side.outer for kernel in kernels} == {"i", "j"}
+    assert all(kernel.watch is not None and kernel.watch.part > 0.3 for kernel in kernels)
+
+
+def test_a_product_that_no_mask_hides_is_not_watched() -> None:
+    def function(x: Any, y: Any) -> Any:
+        return jnp.sum(jnp.tanh(x @ y), 1)
+
+    arrays = [jnp.ones((64, 64)), jnp.ones((64, 64))]
+    planned, _ = for_gpu(graph_of(function, arrays))
+    kernels = [each for node in kernels_of(planned) for each in node.params["program"].kernels]
+    assert all(kernel.watch is None for kernel in kernels)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from orchestrator_core.conductor.facts.intervals.arrays import xp
-from orchestrator_core.conductor.facts.intervals.interval import Interval, rounded
+from orchestrator_core.conductor.facts.intervals.interval import ROUNDING, Interval, rounded
 from orchestrator_core.conductor.facts.intervals.rule import INTERVALS, IntervalRule
 from orchestrator_core.conductor.ir.node import Node
 
 UNITS = 128.0
-"""Units in the last place by which an elementary function may be off."""
+"""Units in the last place by which an elementary function may be off in 32 bits or more. Numbers of
+16 bits are computed in 32 and rounded."""
 
 RISING: dict[str, Callable[[Any], Any]] = {
     "exp2": xp.exp2,
@@ -41,10 +42,15 @@ def gone_below(dtype: Any) -> float:
     return -750.0 if dtype == np.float64 else -110.0
 
 
+def _units(dtype: Any) -> float:
+    return UNITS if np.dtype(dtype).itemsize >= 4 else ROUNDING
+
+
 def _exp(node: Node, inputs: Sequence[Interval]) -> Interval:
     (a,) = inputs
-    made = rounded(Interval(xp.exp(a.low), xp.exp(a.high), a.sound), node.output.dtype, UNITS)
-    gone = gone_below(node.output.dtype)
+    dtype = node.output.dtype
+    made = rounded(Interval(xp.exp(a.low), xp.exp(a.high), a.sound), dtype, _units(dtype))
+    gone = gone_below(dtype)
     low = xp.maximum(made.low, 0.0)
     return Interval(low, xp.where(a.high < gone, 0.0, made.high), made.sound)
 
@@ -53,7 +59,7 @@ def _rising(function: Callable[[Any], Any]) -> IntervalRule:
     def rule(node: Node, inputs: Sequence[Interval]) -> Interval:
         (a,) = inputs
         ends = Interval(function(a.low), function(a.high), a.sound)
-        return rounded(ends, node.output.dtype, UNITS)
+        return rounded(ends, node.output.dtype, _units(node.output.dtype))
 
     return rule
 
