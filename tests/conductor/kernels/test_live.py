@@ -120,22 +120,32 @@ def test_a_window_over_positions_that_are_arrays_is_found_when_it_runs() -> None
     assert bounds.tolist() == [[0, 0, 1, 2], [2, 3, 4, 4]]
 
 
-def test_a_gradient_in_16_bits_leaves_out_what_is_masked() -> None:
-    def function(q: Any, k: Any, v: Any, g: Any) -> Any:
-        i, j = jnp.arange(q.shape[1])[:, None], jnp.arange(k.shape[1])[None, :]
+def gradients(q: Any, k: Any, v: Any, g: Any) -> Any:
+    """Of causal attention."""
+    i, j = jnp.arange(q.shape[1])[:, None], jnp.arange(k.shape[1])[None, :]
 
-        def attention(q: Any, k: Any, v: Any) -> Any:
-            s = jnp.einsum("hid,hjd->hij", q, k) / jnp.sqrt(jnp.asarray(24, q.dtype))
-            s = jnp.where(i >= j, s.astype("float32"), -jnp.inf)
-            return jnp.einsum("hij,hjd->hid", jax.nn.softmax(s).astype(v.dtype), v)
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        s = jnp.einsum("hid,hjd->hij", q, k) / jnp.sqrt(jnp.asarray(24, q.dtype))
+        s = jnp.where(i >= j, s.astype(jnp.promote_types(s.dtype, "float32")), -jnp.inf)
+        return jnp.einsum("hij,hjd->hid", jax.nn.softmax(s).astype(v.dtype), v)
 
-        return jax.vjp(attention, q, k, v)[1](g)
+    return jax.vjp(attention, q, k, v)[1](g)
 
-    arrays = [jnp.ones((2, 64, 24), "bfloat16")] * 4
-    planned, _ = for_gpu(graph_of(function, arrays))
+
+def test_gradients_in_16_bits_leave_out_what_is_masked() -> None:
+    planned, _ = for_gpu(graph_of(gradients, [jnp.ones((2, 64, 24), "bfloat16")] * 4))
     kernels = [each for node in kernels_of(planned) for each in node.params["program"].kernels]
     assert {kernel.side.outer for kernel in kernels} == {"i", "j"}
     assert all(kernel.watch is not None and kernel.watch.part > 0.3 for kernel in kernels)
+
+
+def test_gradients_of_tiles_that_are_left_out() -> None:
+    r = np.random.default_rng(4)
+    arrays = [jnp.asarray(r.normal(size=(2, 64, 24)), "float32") for _ in range(4)]
+    made, _ = in_interpreted_kernels(graph_of(gradients, arrays))
+    with jax.enable_x64(True):
+        exact = jax.jit(gradients)(*(jnp.asarray(np.asarray(a, "float64")) for a in arrays))
+    assert_near(run(made, arrays), exact, 1e-5)
 
 
 def test_a_product_that_no_mask_hides_is_not_watched() -> None:
@@ -145,4 +155,5 @@ def test_a_product_that_no_mask_hides_is_not_watched() -> None:
     arrays = [jnp.ones((64, 64)), jnp.ones((64, 64))]
     planned, _ = for_gpu(graph_of(function, arrays))
     kernels = [each for node in kernels_of(planned) for each in node.params["program"].kernels]
+    assert len(kernels) == 1
     assert all(kernel.watch is None for kernel in kernels)
