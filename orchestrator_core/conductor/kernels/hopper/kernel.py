@@ -77,7 +77,8 @@ class HopperKernel:
         """
         side = usual.side
         outer, inner = side.outer, side.inner
-        if not all(isinstance(each, RunningMax | Summed) for each in side.accumulators):
+        are_sums = all(isinstance(each, RunningMax | Summed) for each in side.accumulators)
+        if usual.watch is not None and not are_sums:
             raise Refused("something is accumulated that is no sum")
         if side.length[outer] % (GROUPS * ROWS) or side.length[inner] % COLUMNS:
             raise Refused("lengths that are no multiples of a tile")
@@ -89,6 +90,8 @@ class HopperKernel:
         if usual.plain is not None:
             plain = split(cell_of(tile_graph(side, one.size, usual.plain.recipe)))
         made = cls(usual, one, masked, plain, 0)
+        if made._is_turned(masked.query):
+            raise Refused("queries lie side by side, not one after another")
         stages = min(STAGES, made.most_stages)
         if stages < 2:
             raise Refused("two tiles of columns do not fit into shared memory")
@@ -245,6 +248,15 @@ def _shape(is_turned: bool, width: int) -> tuple[int, int]:
     return (width, COLUMNS) if is_turned else (COLUMNS, width)
 
 
+def column_of(step: Any, first: Any, begin: Any, end: Any) -> Any:
+    """Which tile of columns is visited in a step, of those from the first on: first those from
+    `begin` to before `end`."""
+    other = step - (end - begin)
+    before = begin - first
+    masked = jnp.where(other < before, first + other, end + other - before)
+    return jnp.where(other < 0, begin + step, masked)
+
+
 class _Program:
     """What one program does."""
 
@@ -276,11 +288,7 @@ class _Program:
         return self.live[0][0, self.row], self.live[0][1, self.row]
 
     def column(self, step: Any) -> Any:
-        """The tile of a step: first those that no mask cuts."""
-        other = step - self.plain_steps
-        before = self.begin - self.first
-        masked = jnp.where(other < before, self.first + other, self.end + other - before)
-        return jnp.where(step < self.plain_steps, self.begin + step, masked)
+        return column_of(step, self.first, self.begin, self.end)
 
     def at(self, leaf: int, place: Mapping[Role, Any]) -> tuple[Any, ...]:
         """Where a piece of a leaf lies in memory."""

@@ -18,6 +18,8 @@ from orchestrator_core.conductor.kernels.cell import Cell
 from orchestrator_core.conductor.kernels.held import is_narrow
 from orchestrator_core.conductor.kernels.refused import Refused
 
+VIEWS = ("transpose", "reshape", "squeeze", "expand_dims", "copy")
+
 RESULTS = ("transpose", "convert_element_type", "reshape")
 """What may be between a product and who reads it."""
 
@@ -53,9 +55,9 @@ class TwoProducts:
             raise Refused(f"{len(products)} products of matrices, not two")
         first, second = products
         leaves = list(graph.inputs[: len(cell.leaves)])
-        query, key = (_leaf(leaves, each) for each in _by_rows(first, graph, cell, outer))
+        query, key = _by_rows(first, graph, cell, outer)
         scores = _read(graph, first.output)
-        weights, value = _weights(second, leaves, cell, inner)
+        weights, value = _weights(second, graph, cell, inner)
         total = _read(graph, second.output)
         place, base, add = _sum(graph, total)
         if any(_held(each) != tile for each in (scores, weights)):
@@ -79,35 +81,43 @@ def _held(atom: Atom) -> tuple[int, ...]:
     return tuple(size for size in atom.shape if size != 1)
 
 
-def _leaf(leaves: Sequence[Value], atom: Atom) -> int:
+def _leaf(graph: Graph, cell: Cell, atom: Atom) -> int | None:
+    """Which leaf it is, with its axes in whatever order: its roles tell them apart."""
+    while isinstance(atom, Value) and (node := graph.producer.get(atom)) is not None:
+        is_regrouped = node.name != "transpose" and _held(node.inputs[0]) != _held(atom)
+        if node.name not in VIEWS or is_regrouped:
+            return None
+        atom = node.inputs[0]
+    leaves = list(graph.inputs[: len(cell.leaves)])
     if atom not in leaves or not is_narrow(atom.dtype):
-        raise Refused("a product of something else than arrays of 16 bits")
+        return None
     return leaves.index(atom)
 
 
-def _by_rows(node: Node, graph: Graph, cell: Cell, outer: Role) -> list[Atom]:
-    """The operands of the first product, that of the rows first."""
+def _by_rows(node: Node, graph: Graph, cell: Cell, outer: Role) -> list[int]:
+    """The leaves of the first product, that of the rows first."""
     sides = Sides.of(node)
-    held = [_leaf(list(graph.inputs[: len(cell.leaves)]), each) for each in node.inputs]
+    held = [k for k in (_leaf(graph, cell, each) for each in node.inputs) if k is not None]
+    if len(held) < 2 or node.inputs[0].dtype != node.inputs[1].dtype:
+        raise Refused("a product of something else than arrays of 16 bits")
     is_row = [outer in roles(cell.leaves[k]) for k in held]
-    if sorted(is_row) != [False, True] or node.inputs[0].dtype != node.inputs[1].dtype:
+    if sorted(is_row) != [False, True]:
         raise Refused("a product that is not one of rows and columns")
     if any(_long(node.inputs[s], sides.batch[s]) for s in (0, 1)):
         raise Refused("a product of several matrices")
-    return list(node.inputs) if is_row[0] else list(node.inputs[::-1])
+    return held if is_row[0] else held[::-1]
 
 
 def _long(atom: Atom, axes: Sequence[int]) -> list[int]:
     return [axis for axis in axes if atom.shape[axis] != 1]
 
 
-def _weights(node: Node, leaves: Sequence[Value], cell: Cell, inner: Role) -> tuple[Atom, int]:
+def _weights(node: Node, graph: Graph, cell: Cell, inner: Role) -> tuple[Atom, int]:
     """The left side of the second product, and which leaf is its right side."""
     for left, right in (node.inputs, node.inputs[::-1]):
-        if right in leaves and left not in leaves:
-            value = _leaf(leaves, right)
-            if inner in roles(cell.leaves[value]):
-                return left, value
+        value = _leaf(graph, cell, right)
+        if value is not None and inner in roles(cell.leaves[value]):
+            return left, value
     raise Refused("the second product is not one with columns")
 
 
