@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 
-from orchestrator_core.conductor.facts.axes import Spec, Untileable, roles
+from orchestrator_core.conductor.facts.axes import Part, Spec, Untileable, roles
 from orchestrator_core.conductor.facts.cells import Cells, followed
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -86,11 +86,28 @@ def _trimmed(rows: Rows) -> Rows:
     """Without what comes last and makes no less than it reads: XLA fuses it with what reads it,
     other than sums."""
     for node in reversed(rows.nodes):
-        left = _without(rows, node) if finished_of(node) is None else None
+        is_kept = finished_of(node) is not None or _lays_cells(rows, node)
+        left = None if is_kept else _without(rows, node)
         is_view = node.name in VIEWS
         if left is not None and left.nbytes < rows.nbytes + is_view:
             rows = left
     return rows
+
+
+def _lays_cells(rows: Rows, node: Node) -> bool:
+    """Does it only put heads and the like elsewhere? A kernel can write them there at once, and
+    what XLA reads next it would copy."""
+    if node.name != "transpose":
+        return False
+    given = node.inputs[0]
+    before = rows.specs.get(given, ()) if isinstance(given, Value) else ()
+    after = rows.specs.get(node.output, ())
+    return before != after and _held(before) == _held(after)
+
+
+def _held(spec: Spec) -> list[Part]:
+    """Parts of an axis that a program holds more than one element of."""
+    return [part for axis in spec for part in axis if not str(part[1]).startswith("cell")]
 
 
 def _without(rows: Rows, node: Node) -> Rows | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -12,6 +13,7 @@ from jax import lax
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.cost import Work, this_device
 from orchestrator_core.conductor.facts.axes import ROLES, Role
+from orchestrator_core.conductor.ir.value import Atom
 from orchestrator_core.conductor.kernels.held import power_of_two
 from orchestrator_core.conductor.kernels.hopper.kernel import HopperKernel
 from orchestrator_core.conductor.kernels.lowering import has_gpu, is_hopper, refusal, seconds
@@ -41,6 +43,10 @@ HOPPER = len(SHAPES)
 
 MEASURED = 3
 """Kernels of other shapes that are timed where there is a GPU; which is fastest nobody can say."""
+
+MOST_REGISTERS = 200
+"""Of a thread, of 255, for what a program accumulates and the products of its tiles. With more than
+that compilers take long, and what they make is slow."""
 
 TRYING_S = 4.0
 """Seconds after which no other is tried."""
@@ -149,8 +155,23 @@ def _tried(side: Pass, number: int) -> tuple[PassKernel | HopperKernel | None, s
         if number != HOPPER:
             raise
         return None, str(refused)
+    if isinstance(kernel, PassKernel) and number < len(SHAPES) - 1 and _is_too_large(kernel):
+        return None, "its tiles do not fit into registers"
     why = refusal_of(kernel)
     return (None if why else kernel), why
+
+
+def _is_too_large(kernel: PassKernel) -> bool:
+    """Are there more numbers than registers?"""
+    matrices = [each for each in kernel.cell.graph.outputs if _is_matrix(each)]
+    products = [node for node in kernel.cell.graph.nodes if node.name == "dot_general"]
+    pairs = max(0, len(products) - len(matrices)) * math.prod(kernel.size.values())
+    threads = 32 * kernel.launch.warps
+    return sum(each.size for each in matrices) + pairs > MOST_REGISTERS * threads
+
+
+def _is_matrix(atom: Atom) -> bool:
+    return sum(size > 1 for size in atom.shape) > 1
 
 
 def _fitting(side: Pass) -> Iterator[int]:
