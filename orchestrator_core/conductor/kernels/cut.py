@@ -60,19 +60,19 @@ class Cut:
     def read(self, ref: Any, place: Place, before: Sequence[Any] = ()) -> Any:
         """A piece; zero where it sticks out of the array. `before`: places along axes that the
         array in memory has before its own."""
-        at, mask = self._at(place)
+        at, mask = self.at(place)
         found = pallas.load(ref, (*before, *at), mask)
         whole = self.piece(place)
         return found if found.shape == whole else jnp.reshape(found, whole)
 
     def write(self, ref: Any, place: Place, array: Any, before: Sequence[Any] = ()) -> None:
         """Stores a piece, but for what sticks out."""
-        at, mask = self._at(place)
+        at, mask = self.at(place)
         shape = tuple(each.size for each in at if isinstance(each, pallas.Within))
         array = array if array.shape == shape else jnp.reshape(array, shape)
         pallas.store(ref, (*before, *at), array, mask)
 
-    def _at(self, place: Place) -> tuple[list[Any], Any]:
+    def at(self, place: Place) -> tuple[list[Any], Any]:
         """Where it lies along each axis, and what of that is inside of the array."""
         at: list[Any] = []
         held: list[tuple[Any, int, int]] = []

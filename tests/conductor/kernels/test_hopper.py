@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.kernels import program, squeezed
 from orchestrator_core.conductor.kernels.cut import Place
-from orchestrator_core.conductor.kernels.hopper.kernel import COLUMNS, ROWS, HopperKernel, column_of
+from orchestrator_core.conductor.kernels.hopper.kernel import HopperKernel
+from orchestrator_core.conductor.kernels.hopper.sizes import COLUMNS, ROWS
+from orchestrator_core.conductor.kernels.hopper.visit import column_of
 from orchestrator_core.conductor.kernels.lowering import refusal
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
