@@ -135,6 +135,24 @@ def trace_context() -> Any:
     return config.trace_context()
 
 
+def horner(equation: Equation) -> Jaxpr | None:
+    """The sums and products that JAX lowers a ``polynomial`` to (an operation from 0.12 on, also in
+    the derivative of ``erf``); None where it lowers it to a loop."""
+    x, *coefficients = [each.aval for each in equation.invars]
+    if len(coefficients) > (equation.params.get("unroll") or 8):
+        return None
+    with _context(equation):
+        return trace(_horner, [x, *coefficients])
+
+
+def _horner(x: Any, *coefficients: Any) -> list[Any]:
+    """Of coefficients from the constant on."""
+    made, *rest = reversed(coefficients)
+    for each in rest:
+        made = jax.lax.add(jax.lax.mul(made, x), each)
+    return [made]
+
+
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
     """Of the inputs of a scan: how many are constants, and how many are carried."""
     if "num_consts" in params:

@@ -3,9 +3,10 @@
 Calls are opened: what ``jit``, ``closed_call``, ``checkpoint`` and functions with derivatives of
 their own compute forward becomes part of the graph. Derivatives are never taken of a graph but of
 the original, so no custom rule is lost. Where ``checkpoint`` keeps XLA from computing once what was
-asked for twice, the barrier that JAX would put there is a node. Loops and branches are nodes with
-bodies. A call with a meaning of its own (donated arguments, shardings, compiler options, or marked
-opaque) stays as it is.
+asked for twice, the barrier that JAX would put there is a node. A polynomial becomes its sums and
+products, about which there are facts. Loops and branches are nodes with bodies. A call with a
+meaning of its own (donated arguments, shardings, compiler options, or marked opaque) stays as it
+is.
 """
 
 from __future__ import annotations
@@ -80,6 +81,9 @@ class _Reader:
             if params.get("differentiated") and params.get("prevent_cse"):
                 inputs = self._barred(inputs, params["prevent_cse"])
             return self.open(*_jax.inner(params[BODY[name]]), inputs)
+        opened = _jax.horner(equation) if name == "polynomial" else None
+        if opened is not None:
+            return self.open(*_jax.inner(opened), inputs)
         outputs = tuple(Value(each.aval) for each in equation.outvars)
         bodies = tuple(read(each) for each in LOOPS[name](params)) if name in LOOPS else ()
         self.nodes.append(
