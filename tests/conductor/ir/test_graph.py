@@ -45,6 +45,19 @@ def test_a_polynomial_of_few_terms_is_no_operation_of_its_own() -> None:
     assert "polynomial" not in [node.name for node in graph.nodes]
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_is_unstacked_is_sliced(axis: int) -> None:
+    def function(x):
+        first, *_, last = jnp.unstack(x, axis=axis)
+        return first - last
+
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    graph = graph_of(function, x)
+    assert {node.name for node in graph.nodes} == {"slice", "squeeze", "sub"}
+    (again,) = evaluate(graph, [x])
+    assert np.array_equal(again, function(x))
+
+
 def test_a_donated_argument_keeps_its_call() -> None:
     inner = jax.jit(lambda y: y + 1, donate_argnums=0)
     assert [node.name for node in graph_of(lambda x: inner(2 * x), 1.0).nodes] == ["mul", "jit"]
