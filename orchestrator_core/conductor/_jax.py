@@ -135,6 +135,39 @@ def trace_context() -> Any:
     return config.trace_context()
 
 
+def written_out(equation: Equation) -> Jaxpr | None:
+    """What JAX lowers the equation to, of operations that say more; None if there are none.
+
+    What is taken apart by Python, as in ``for x in xs``, is an ``unstack`` from 0.11 on, and was
+    slices before. A ``polynomial`` is an operation from 0.12 on, also in the derivative of ``erf``.
+    """
+    avals = [each.aval for each in equation.invars]
+    function: Callable[..., list[Any]]
+    if equation.primitive.name == "unstack":
+        axis = equation.params["axis"]
+        function = functools.partial(_slices, axis, range(avals[0].shape[axis]))
+    elif equation.primitive.name == "polynomial":
+        function = _horner
+        if len(avals) > 1 + (equation.params.get("unroll") or 8):
+            return None  # it is lowered to a loop
+    else:
+        return None
+    with _context(equation):
+        return trace(function, avals)
+
+
+def _slices(axis: int, places: Sequence[int], x: Any) -> list[Any]:
+    return [jax.lax.index_in_dim(x, place, axis, keepdims=False) for place in places]
+
+
+def _horner(x: Any, *coefficients: Any) -> list[Any]:
+    """Of coefficients from the constant on."""
+    made, *rest = reversed(coefficients)
+    for each in rest:
+        made = jax.lax.add(jax.lax.mul(made, x), each)
+    return [made]
+
+
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
     """Of the inputs of a scan: how many are constants, and how many are carried."""
     if "num_consts" in params:

@@ -3,9 +3,10 @@
 Calls are opened: what ``jit``, ``closed_call``, ``checkpoint`` and functions with derivatives of
 their own compute forward becomes part of the graph. Derivatives are never taken of a graph but of
 the original, so no custom rule is lost. Where ``checkpoint`` keeps XLA from computing once what was
-asked for twice, the barrier that JAX would put there is a node. Loops and branches are nodes with
-bodies. A call with a meaning of its own (donated arguments, shardings, compiler options, or marked
-opaque) stays as it is.
+asked for twice, the barrier that JAX would put there is a node. What is unstacked becomes slices,
+and a polynomial its sums and products: there are facts about these. Loops and branches are nodes
+with bodies. A call with a meaning of its own (donated arguments, shardings, compiler options, or
+marked opaque) stays as it is.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ def read(jaxpr: Any) -> Graph:
     body, constants = _jax.inner(jaxpr)
     inputs = tuple(Value(each.aval) for each in body.invars)
     outputs = reader.open(body, constants, inputs)
+    for each in outputs:
+        reader.bring(each)
     return pruned(Graph(inputs, tuple(outputs), tuple(reader.nodes), reader.constants))
 
 
@@ -58,6 +61,7 @@ class _Reader:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.constants: dict[Value, Any] = {}
+        self._waiting: dict[Atom, Node] = {}
 
     def open(self, jaxpr: Any, constants: Sequence[Any], inputs: Sequence[Atom]) -> list[Atom]:
         """Adds the jaxpr's nodes; returns what it returns."""
@@ -80,9 +84,12 @@ class _Reader:
             if params.get("differentiated") and params.get("prevent_cse"):
                 inputs = self._barred(inputs, params["prevent_cse"])
             return self.open(*_jax.inner(params[BODY[name]]), inputs)
+        opened = _jax.written_out(equation)
+        if opened is not None:
+            return self._written_out(opened, inputs)
         outputs = tuple(Value(each.aval) for each in equation.outvars)
         bodies = tuple(read(each) for each in LOOPS[name](params)) if name in LOOPS else ()
-        self.nodes.append(
+        self._put(
             of_primitive(
                 equation.primitive,
                 inputs,
@@ -96,6 +103,26 @@ class _Reader:
         )
         return outputs
 
+    def _put(self, node: Node) -> None:
+        for each in node.inputs:
+            self.bring(each)
+        self.nodes.append(node)
+
+    def bring(self, atom: Atom) -> None:
+        """Puts what makes this, if that is waiting for somebody to read it."""
+        node = self._waiting.pop(atom, None)
+        if node is not None:
+            self._put(node)
+
+    def _written_out(self, jaxpr: Any, inputs: list[Atom]) -> Sequence[Atom]:
+        """Each part stands where it is first read: turns of a loop that Python has unrolled are
+        known by the slices that each begins with."""
+        start = len(self.nodes)
+        outputs = self.open(*_jax.inner(jaxpr), inputs)
+        self._waiting.update({node.output: node for node in self.nodes[start:]})
+        del self.nodes[start:]
+        return outputs
+
     def _barred(self, inputs: list[Atom], which: bool | tuple[bool, ...]) -> list[Atom]:
         """As JAX lowers ``checkpoint``."""
         chosen = which if isinstance(which, tuple) else (which,) * len(inputs)
@@ -103,7 +130,7 @@ class _Reader:
         barred = list({id(i): i for i, bar in zip(inputs, chosen, strict=True) if bar}.values())
         if barred:
             made = [behind[id(each)] for each in barred]
-            self.nodes.append(of_primitive(_jax.optimization_barrier_p, barred, made, {}))
+            self._put(of_primitive(_jax.optimization_barrier_p, barred, made, {}))
         return [behind[id(each)] if bar else each for each, bar in zip(inputs, chosen, strict=True)]
 
 

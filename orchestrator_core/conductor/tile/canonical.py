@@ -2,9 +2,9 @@
 
 Broadcasts and reductions that only add or drop axes of one element are reshapes. A barrier against
 common subexpressions does not hold what is large and pairwise, which a tile makes anew anyway:
-there it is a copy. What is stacked, as heads made one by one, is concatenated; what is unstacked or
-split is sliced. A reshape that turns its operand first, as the derivative of ``prod`` does, is both
-of them. What is picked or put by index is a window of no axis; see `pointed`.
+there it is a copy. What is stacked, as heads made one by one, is concatenated; what is split is
+sliced. A reshape that turns its operand first, as the derivative of ``prod`` does, is both of them.
+What is picked or put by index is a window of no axis; see `pointed`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ def _canonical(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:
         return _lighter(node, is_pairwise)
     if node.name == "stack" and is_pairwise(node.output):
         return _concatenated(node)
-    if node.name == "unstack" and is_pairwise(node.inputs[0]):
-        return _sliced(node)
     if node.name == "split" and is_pairwise(node.inputs[0]):
         return as_slices(node)
     if node.name == "reshape" and node.params["dimensions"] is not None:
@@ -82,21 +80,6 @@ def _concatenated(node: Node) -> list[Node]:
     params = {"dimension": axis}
     joined = of_primitive(lax.concatenate_p, parts, node.outputs, params, source=node.source)
     return [*views, joined]
-
-
-def _sliced(node: Node) -> list[Node]:
-    """Each from its place along the axis, which is then dropped."""
-    axis, shape = node.params["axis"], node.inputs[0].shape
-    made: list[Node] = []
-    for k, output in enumerate(node.outputs):
-        first = [k if d == axis else 0 for d in range(len(shape))]
-        last = [k + 1 if d == axis else size for d, size in enumerate(shape)]
-        params = {"start_indices": tuple(first), "limit_indices": tuple(last), "strides": None}
-        cut = tuple(b - a for a, b in zip(first, last, strict=True))
-        part = Value(_jax.ShapedArray(cut, output.dtype))
-        made.append(of_primitive(lax.slice_p, node.inputs, (part,), params, source=node.source))
-        made.append(reshaped(part, output, node))
-    return made
 
 
 def _lighter(node: Node, is_pairwise: Callable[[Atom], bool]) -> list[Node]:

@@ -24,6 +24,40 @@ def test_calls_are_opened_and_the_dead_is_dropped() -> None:
     assert [node.name for node in graph_of(function, 1.0).nodes] == ["max", "add"]
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+def test_a_polynomial_keeps_its_bits(count: int) -> None:
+    """An operation of its own from JAX 0.12 on, a loop before, and there of many terms as well."""
+
+    def function(factors, x):
+        return jnp.polyval(factors, x)
+
+    factors, x = (
+        np.linspace(-1, 2, count, dtype=np.float32),
+        np.float32([[0.1, -3, 2e3], [0, 1, 7]]),
+    )
+    graph = graph_of(function, factors, x)
+    (again,) = jax.jit(lambda *arrays: evaluate(graph, arrays))(factors, x)
+    assert again.tobytes() == jax.jit(function)(factors, x).tobytes()
+
+
+def test_a_polynomial_of_few_terms_is_no_operation_of_its_own() -> None:
+    graph = graph_of(jnp.polyval, np.ones(5, np.float32), np.ones(3, np.float32))
+    assert "polynomial" not in [node.name for node in graph.nodes]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_is_unstacked_is_sliced(axis: int) -> None:
+    def function(x):
+        first, *_, last = jnp.unstack(x, axis=axis)
+        return first - last
+
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    graph = graph_of(function, x)
+    assert {node.name for node in graph.nodes} == {"slice", "squeeze", "sub"}
+    (again,) = evaluate(graph, [x])
+    assert np.array_equal(again, function(x))
+
+
 def test_a_donated_argument_keeps_its_call() -> None:
     inner = jax.jit(lambda y: y + 1, donate_argnums=0)
     assert [node.name for node in graph_of(lambda x: inner(2 * x), 1.0).nodes] == ["mul", "jit"]

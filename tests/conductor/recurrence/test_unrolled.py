@@ -60,10 +60,19 @@ def every_second_is_shown(x: Any) -> Any:
     return jnp.stack(out)
 
 
+def one_by_one(a: Any, b: Any) -> Any:
+    h, out = jnp.zeros(a.shape[1]), []
+    for decay, x in zip(a, b, strict=True):
+        h = jax.nn.sigmoid(decay) * h + x
+        out.append(h)
+    return jnp.stack(out)
+
+
 CASES = [
     (selective, [(2, 11, 3), (2, 11, 3), (11, 3)]),
     *((function, [(12, 2)]) for function in (average, backward, two_before, joined)),
     (every_second_is_shown, [(20, 2)]),
+    (one_by_one, [(12, 3), (12, 3)]),
 ]
 
 
