@@ -43,10 +43,10 @@ def _divided(writer: Writer, node: Node) -> Atom | None:
     by = node.inputs[1]
     if not isinstance(by, Literal) or np.ndim(by.value) or not node.output.shape:
         return None
-    inverse = np.float32(1) / np.float32(by.value)
-    if not TINY <= abs(inverse) <= LARGE:
+    number = float(by.value)
+    if number == 0 or not TINY <= 1 / abs(number) <= LARGE:
         return None
-    return _times(writer, node.inputs[0], float(inverse))
+    return _times(writer, node.inputs[0], 1 / number)
 
 
 def _multiplied(writer: Writer, node: Node) -> Atom | None:
