@@ -61,8 +61,10 @@ def load(ref: Any, at: Sequence[Any], shape: Sequence[int], rows: int) -> Any:
 
 def turned(ref: Any) -> Any:
     """A matrix in shared memory, its axes exchanged."""
-    old: Any = getattr(mosaic, "transpose_ref", None)
-    return ref.transpose((1, 0)) if hasattr(ref, "transpose") else old(ref, (1, 0))
+    if hasattr(ref, "transpose"):
+        return ref.transpose((1, 0))
+    exchanged: Any = mosaic.transpose_ref  # before JAX 0.11
+    return exchanged(ref, (1, 0))
 
 
 def product(left: Any, right: Any, shape: tuple[int, int], after: Callable[[], None]) -> Any:
