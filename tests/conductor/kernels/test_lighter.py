@@ -43,7 +43,7 @@ def centred_twice(x: Any, row: Any) -> Any:
         (lambda x: x / 3.0, [X], ["mul"]),
         (lambda x: x * 0.5 / jnp.sqrt(jnp.float32(7)) * 2.0, [X], ["mul"]),
         (lambda x: x / 0.0 + x / 1e38, [jnp.abs(X)], ["div", "div", "add"]),
-        (lambda x, r: jnp.exp(x - r), [X, ROW], ["mul", "mul", "sub", "exp2"]),
+        (lambda x, r: jnp.exp(x - r), [X, ROW], ["abs", "div", "min", "mul", "mul", "sub", "exp2"]),
         (lambda x: jnp.max(x * 3.0, 1), [X], ["reduce_max", "mul"]),
         (lambda x: jnp.max(x * -3.0, 1), [X], ["mul", "reduce_max"]),
         (lambda x: jnp.tanh(x), [X], ["tanh"]),
@@ -142,3 +142,16 @@ def test_what_stands_upright_stays() -> None:
     graph = graph_of(lambda p, v: jnp.einsum("hij,hjd->hid", p, v), [X[None], X.mT[None]])
     assert upright(graph).nodes == graph.nodes
     assert jax.tree.leaves(graph.outputs) == jax.tree.leaves(upright(graph).outputs)
+
+
+def test_a_row_that_is_masked_by_the_least_number_has_equal_weights() -> None:
+    """Times the logarithm that number would be infinite."""
+    least = float(jnp.finfo(jnp.float32).min)
+    masked = jnp.where(jnp.arange(16)[:, None] < 4, least, X)
+
+    def function(x: Any, largest: Any) -> Any:
+        return jnp.exp(x - largest)
+
+    _, found, exact = made(function, masked, masked.max(1, keepdims=True))
+    np.testing.assert_array_equal(found[:4], 1.0)
+    np.testing.assert_allclose(found, exact, rtol=2e-6)

@@ -23,6 +23,9 @@ LOG2_E = math.log2(math.e)
 TINY, LARGE = (float(each) for each in (np.finfo(np.float32).tiny, np.finfo(np.float32).max))
 """Between these a number of 32 bits has all of its digits."""
 
+HUGE = 2.0**126
+"""The least and the largest number are at most four times as far from zero."""
+
 SCALED = ("mul", "div", "convert_element_type", "neg", *("copy", "reshape", "broadcast_in_dim"))
 """What leaves a number as exact as it was, relative to itself."""
 
@@ -115,8 +118,19 @@ def _exponential(writer: Writer, node: Node) -> Atom | None:
     first, second = difference.inputs
     if isinstance(second, Literal) or second.size >= first.size:
         return None
-    parts = [_times(writer, each, LOG2_E) for each in (first, second)]
-    return writer.write(lax.exp2_p, writer.write(lax.sub_p, *parts), accuracy=None)
+    rate = _rate(writer, second)
+    given, by = _factor(writer, first) or (first, 1.0)
+    scaled = writer.write(lax.mul_p, given, _times(writer, rate, by) if by != 1 else rate)
+    difference = writer.write(lax.sub_p, scaled, writer.write(lax.mul_p, second, rate))
+    return writer.write(lax.exp2_p, difference, accuracy=None)
+
+
+def _rate(writer: Writer, shift: Atom) -> Atom:
+    """What an exponent is multiplied by: log2(e), and less where that times the shift is infinite,
+    as where all of a row is masked by the least number. There two exponents are equal, or so far
+    apart that one of the exponentials is zero at any rate."""
+    most = writer.write(lax.div_p, _scalar(HUGE), writer.write(lax.abs_p, shift))
+    return writer.write(lax.min_p, most, _scalar(LOG2_E))
 
 
 def _tanh(writer: Writer, node: Node) -> Atom | None:
