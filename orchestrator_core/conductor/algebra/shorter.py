@@ -8,9 +8,9 @@ from typing import Any
 
 from orchestrator_core.conductor.algebra.branches import known_branch
 from orchestrator_core.conductor.algebra.equal import Seen
-from orchestrator_core.conductor.algebra.known import folded
 from orchestrator_core.conductor.algebra.simpler import simpler
 from orchestrator_core.conductor.ir.graph import Graph, pruned
+from orchestrator_core.conductor.ir.known import folded
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.substitute import cloned, reading, replaced
 from orchestrator_core.conductor.ir.value import Atom, Value

@@ -43,7 +43,6 @@ def centred_twice(x: Any, row: Any) -> Any:
         (lambda x: x / 3.0, [X], ["mul"]),
         (lambda x: x * 0.5 / jnp.sqrt(jnp.float32(7)) * 2.0, [X], ["mul"]),
         (lambda x: x / 0.0 + x / 1e38, [jnp.abs(X)], ["div", "div", "add"]),
-        (lambda x, r: jnp.exp(x - r), [X, ROW], ["abs", "div", "min", "mul", "mul", "sub", "exp2"]),
         (lambda x: jnp.max(x * 3.0, 1), [X], ["reduce_max", "mul"]),
         (lambda x: jnp.max(x * -3.0, 1), [X], ["mul", "reduce_max"]),
         (lambda x: jnp.tanh(x), [X], ["tanh"]),
@@ -59,7 +58,7 @@ def test_fewer_instructions_make_the_same(
 
 def test_what_is_done_twice_is_done_once() -> None:
     done, found, exact = made(centred_twice, X, ROW)
-    assert done.count("exp2") == 1
+    assert done.count("exp") == 1
     np.testing.assert_allclose(found, exact, rtol=2e-6)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -18,13 +17,8 @@ from orchestrator_core.conductor.kernels.name import APPROXIMATE_TANH
 EXACT_INTEGERS = 2**24
 """So far a number of 32 bits holds all whole ones."""
 
-LOG2_E = math.log2(math.e)
-
 TINY, LARGE = (float(each) for each in (np.finfo(np.float32).tiny, np.finfo(np.float32).max))
 """Between these a number of 32 bits has all of its digits."""
-
-HUGE = 2.0**126
-"""The least and the largest number are at most four times as far from zero."""
 
 SCALED = ("mul", "div", "convert_element_type", "neg", *("copy", "reshape", "broadcast_in_dim"))
 """What leaves a number as exact as it was, relative to itself."""
@@ -108,29 +102,6 @@ def _seen_through(writer: Writer, atom: Atom) -> Node | None:
     while node is not None and node.name in VIEWS:
         node = writer.producer.get(node.inputs[0])
     return node
-
-
-def _exponential(writer: Writer, node: Node) -> Atom | None:
-    """Of a difference from what is the same along a row: one multiplication that adds."""
-    difference = writer.maker(node.inputs[0], "sub")
-    if difference is None:
-        return None
-    first, second = difference.inputs
-    if isinstance(second, Literal) or second.size >= first.size:
-        return None
-    rate = _rate(writer, second)
-    given, by = _factor(writer, first) or (first, 1.0)
-    scaled = writer.write(lax.mul_p, given, _times(writer, rate, by) if by != 1 else rate)
-    difference = writer.write(lax.sub_p, scaled, writer.write(lax.mul_p, second, rate))
-    return writer.write(lax.exp2_p, difference, accuracy=None)
-
-
-def _rate(writer: Writer, shift: Atom) -> Atom:
-    """What an exponent is multiplied by: log2(e), and less where that times the shift is infinite,
-    as where all of a row is masked by the least number. There two exponents are equal, or so far
-    apart that one of the exponentials is zero at any rate."""
-    most = writer.write(lax.div_p, _scalar(HUGE), writer.write(lax.abs_p, shift))
-    return writer.write(lax.min_p, most, _scalar(LOG2_E))
 
 
 def _tanh(writer: Writer, node: Node) -> Atom | None:
@@ -223,7 +194,6 @@ RULES: Mapping[str, Callable[[Writer, Node], Atom | None]] = {
     "div": _divided,
     "mul": _multiplied,
     "select_n": _selected,
-    "exp": _exponential,
     "tanh": _tanh,
     "reduce_max": _largest,
     "convert_element_type": _converted,

@@ -10,8 +10,9 @@ import numpy as np
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.ir.exact import EXACT
+from orchestrator_core.conductor.ir.known import folded
 from orchestrator_core.conductor.ir.node import Node, of_primitive
-from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.kernels.held import is_narrow
 
 KNOWN = EXACT | {"sqrt", "rsqrt", "broadcast_in_dim", "reshape", "copy"}
@@ -38,7 +39,7 @@ class Writer:
     def add(self, node: Node, rule: Callable[[Writer, Node], Atom | None] | None) -> None:
         """Writes a node, or what is read instead of its result."""
         node = dataclasses.replace(node, inputs=tuple(map(self.now, node.inputs)))
-        made: Atom | None = _number(node)
+        made: Atom | None = folded(node, KNOWN)
         if made is None and rule is not None and _is_held(node.output):
             made = rule(self, node)
         made = self.keep(node) if made is None else made
@@ -84,18 +85,6 @@ def is_single(atom: Atom) -> bool:
 def _is_held(value: Value) -> bool:
     """As numbers of 32 bits, or as truth values?"""
     return is_single(value) or bool(value.dtype == np.bool_)
-
-
-def _number(node: Node) -> Literal | None:
-    """What is known before the program runs, such as the root of a dimension."""
-    if node.name not in KNOWN or len(node.outputs) != 1 or node.output.shape:
-        return None
-    values = [each.value for each in node.inputs if isinstance(each, Literal)]
-    if len(values) != len(node.inputs):
-        return None
-    with _jax.no_trace():
-        (made,) = node.apply(values)
-    return Literal(np.asarray(made)[()], node.output.aval)
 
 
 def _key(node: Node) -> Hashable | None:
