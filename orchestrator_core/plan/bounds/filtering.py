@@ -88,6 +88,51 @@ def _fits(
     return True
 
 
+@inner
+def _in_time(
+    seconds: Floats, latest: float, head: Floats, tail: Floats, target: float, may: Flags
+) -> tuple[int, bool]:
+    """(w,) each: take away the workers on which a task ends too late; how many are left, and were
+    there more?"""
+    left, fewer = 0, False
+    for b in range(len(may)):
+        if may[b]:
+            end = head[b] + seconds[b]
+            if end + tail[b] >= target or end > latest:
+                may[b], fewer = False, True
+            else:
+                left += 1
+    return left, fewer
+
+
+@inner
+def _together(
+    members: Ints, work: Floats, head: Floats, tail: Floats, target: float, may: Flags
+) -> tuple[int, bool]:
+    """Take away the workers that cannot run a whole class; how many are left, and were there
+    more?"""
+    left, fewer = 0, False
+    for b in range(may.shape[1]):
+        if _fits(members, b, work, head, tail, may, target):
+            left += 1
+            continue
+        for t in members:
+            if may[t, b]:
+                may[t, b], fewer = False, True
+    return left, fewer
+
+
+@inner
+def _settled(b: int, active: Flags, may: Flags) -> Ints:
+    """The tasks that may run on worker b only."""
+    settled, many = np.empty(len(active), dtype=np.int64), 0
+    for t in range(len(active)):
+        if active[t] and may[t, b] and may[t].sum() == 1:
+            settled[many] = t
+            many += 1
+    return settled[:many]
+
+
 @compiled
 def restrict(
     side: Side,
@@ -115,21 +160,16 @@ def restrict(
         1 if `may` changed, 0 if not, -1 if there is no such schedule.
     """
     n, w = seconds.shape
-    changed = 0
+    changed = False
     for t in range(n):
         parent[t] = t
-        if not active[t]:
-            continue
-        left = 0
-        for b in range(w):
-            if may[t, b]:
-                end = head[t, b] + seconds[t, b]
-                if end + tail[t, b] >= target or end > deadline[t] + slack:
-                    may[t, b], changed = False, 1
-                else:
-                    left += 1
-        if left == 0:
-            return -1
+        if active[t]:
+            left, fewer = _in_time(
+                seconds[t], deadline[t] + slack, head[t], tail[t], target, may[t]
+            )
+            changed |= fewer
+            if left == 0:
+                return -1
     _join_inseparable(side, seconds, active, may, head, tail, target, parent)
     for t in range(n):
         parent[t] = _root(parent, t)
@@ -139,27 +179,14 @@ def restrict(
         past = first
         while past < n and parent[order[past]] == parent[order[first]]:
             past += 1
-        members = order[first:past]
+        if past - first > 1:
+            left, fewer = _together(order[first:past], work, head, tail, target, may)
+            changed |= fewer
+            if left == 0:
+                return -1
         first = past
-        if len(members) == 1:
-            continue
-        left = 0
-        for b in range(w):
-            if _fits(members, b, work, head, tail, may, target):
-                left += 1
-                continue
-            for t in members:
-                if may[t, b]:
-                    may[t, b], changed = False, 1
-        if left == 0:
-            return -1
     for b in range(w):
-        settled = np.empty(n, dtype=np.int64)
-        many = 0
-        for t in range(n):
-            if active[t] and may[t, b] and may[t].sum() == 1:
-                settled[many] = t
-                many += 1
-        if many > 1 and not _fits(settled[:many], b, work, head, tail, may, target):
+        settled = _settled(b, active, may)
+        if len(settled) > 1 and not _fits(settled, b, work, head, tail, may, target):
             return -1
-    return changed
+    return 1 if changed else 0

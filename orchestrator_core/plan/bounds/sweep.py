@@ -53,6 +53,18 @@ def _joined(here: Floats, seconds: Floats, work: Floats, remote: Floats, base: f
     return max(base, best)
 
 
+@inner
+def _from_away(side: Side, seconds: Floats, may: Flags, head: Floats, e: int, b: int) -> float:
+    """When the bytes of edge e can first be on worker b if another worker made them, in seconds."""
+    q, first = side.before[e], np.inf
+    for a in range(seconds.shape[1]):
+        if a != b and may[q, a]:
+            way = side.latency[a, b] + side.part[e] * side.per_byte[a, b]
+            made = head[q, a] + seconds[q, a] + side.whole[e] * side.encode[a, b]
+            first = min(first, made + way)
+    return first
+
+
 @compiled
 def raise_heads(
     side: Side,
@@ -96,12 +108,7 @@ def raise_heads(
                 q = side.before[e]
                 if not active[q]:
                     continue
-                away = np.inf
-                for a in range(w):
-                    if a != b and may[q, a]:
-                        way = side.latency[a, b] + side.part[e] * side.per_byte[a, b]
-                        made = head[q, a] + seconds[q, a] + side.whole[e] * side.encode[a, b]
-                        away = min(away, made + way)
+                away = _from_away(side, seconds, may, head, e, b)
                 remote[m], here[m], length[m], load[m] = away, np.inf, 0.0, 0.0
                 if may[q, b]:
                     here[m], length[m], load[m] = head[q, b], seconds[q, b], work[q, b]

@@ -18,6 +18,9 @@ from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Sends
 TOLD = 1
 """In `known`: an event says when and where the task ran; 0: nobody says anything."""
 
+ANYONE = -1
+"""Of sources: whichever worker sent it."""
+
 
 @inner
 def unneeded(p: Problem, k: int, a: int, b: int) -> float:
@@ -25,6 +28,65 @@ def unneeded(p: Problem, k: int, a: int, b: int) -> float:
     if a >= len(p.worker_threads):
         return 0.0
     return float((p.output_bytes[p.in_task[k]] - p.in_bytes[k]) * p.per_byte[a, b])
+
+
+@inner
+def _lanes(p: Problem, tasks: int) -> Ints:
+    """(w + 1,) where the lanes of each worker begin; of many threads as many as can be told."""
+    w = len(p.worker_threads)
+    ptr = np.zeros(w + 1, dtype=np.int64)
+    for b in range(w):
+        ptr[b + 1] = ptr[b] + min(p.worker_threads[b], 4 * max(1, tasks))
+    return ptr
+
+
+@inner
+def _chains(sends: Sends, n: int) -> tuple[Ints, Ints]:
+    """(n,) the newest send of each output, and (s,) the one before each; -1 where there is none."""
+    newest, older = np.full(n, -1, dtype=np.int64), np.zeros(len(sends.unit), dtype=np.int64)
+    for x in range(len(sends.unit)):
+        older[x], newest[sends.unit[x]] = newest[sends.unit[x]], x
+    return newest, older
+
+
+@inner
+def _is_idle(p: Problem, ptr: Ints, free: Floats, b: int, need: int, then: float) -> bool:
+    """Has worker b as many idle threads by then? One that is not there any more had them."""
+    if b >= len(p.worker_threads):
+        return True
+    idle = 0
+    for x in range(ptr[b], ptr[b + 1]):
+        if free[x] <= then:
+            idle += 1
+    return idle >= need
+
+
+@inner
+def _occupy(p: Problem, ptr: Ints, free: Floats, b: int, need: int, end: float) -> None:
+    """Let the threads of worker b that are idle first be busy until the end."""
+    if b >= len(p.worker_threads):
+        return
+    for _ in range(min(need, ptr[b + 1] - ptr[b])):
+        lane = ptr[b]
+        for x in range(ptr[b], ptr[b + 1]):
+            if free[x] < free[lane]:
+                lane = x
+        free[lane] = max(free[lane], end)
+
+
+@inner
+def _arrival(
+    p: Problem, sends: Sends, newest: int, older: Ints, k: int, source: int, b: int, end: float
+) -> float:
+    """When what edge k waits for has come to worker b from a source, by its first planned send;
+    infinite if none is planned. A producer that ends later than planned delays it."""
+    x, there = newest, np.inf
+    while x >= 0:
+        a = sends.source[x]
+        if sends.destination[x] == b and source in (ANYONE, a):
+            there = sends.arrived[x] + max(0.0, end - sends.sent[x]) - unneeded(p, k, a, b)
+        x = older[x]
+    return there
 
 
 @compiled
@@ -53,51 +115,28 @@ def begun_tasks(
         seen: (n,) tasks that have begun as planned, whatever speaks against it.
         learn: take what cannot be as planned to have been seen, and set `seen`.
     """
-    w = len(p.worker_threads)
-    ptr = np.zeros(w + 1, dtype=np.int64)
-    for b in range(w):
-        ptr[b + 1] = ptr[b] + min(p.worker_threads[b], 4 * max(1, len(order)))
-    free = np.zeros(ptr[w])
-    newest, older = np.full(len(status), -1, dtype=np.int64), np.zeros(len(sends.unit), np.int64)
-    for x in range(len(sends.unit)):
-        older[x], newest[sends.unit[x]] = newest[sends.unit[x]], x
+    ptr = _lanes(p, len(order))
+    free = np.zeros(ptr[-1])
+    newest, older = _chains(sends, len(status))
     for t in order:
         b = worker[t]
-        need = p.threads[mode[t]]
         if known[t] != TOLD and not seen[t]:
-            as_planned = True
-            if b < w:
-                idle = 0
-                for x in range(ptr[b], ptr[b + 1]):
-                    if free[x] <= since[t] + slack:
-                        idle += 1
-                as_planned = idle >= need
+            as_planned = _is_idle(p, ptr, free, b, p.threads[mode[t]], since[t] + slack)
             for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
                 q = p.in_task[k]
                 if status[q] == WAITING:
                     as_planned = False
                 elif worker[q] == b:
                     as_planned &= end[q] <= since[t] + slack
-                elif b < w:
-                    x, there = newest[q], np.inf
-                    while x >= 0:
-                        a = sends.source[x]
-                        if sends.destination[x] == b and (known[q] != TOLD or a == worker[q]):
-                            there = sends.arrived[x] + max(0.0, end[q] - sends.sent[x])
-                            there -= unneeded(p, k, a, b)
-                        x = older[x]
+                elif b < len(p.worker_threads):
+                    source = worker[q] if known[q] == TOLD else ANYONE
+                    there = _arrival(p, sends, newest[q], older, k, source, b, end[q])
                     as_planned &= there <= since[t] + slack
             if not as_planned and not learn:
                 continue
             seen[t] = not as_planned
         status[t] = ENDED if end[t] <= now else RUNNING
-        if b < w:
-            for _ in range(min(need, ptr[b + 1] - ptr[b])):
-                lane = ptr[b]
-                for x in range(ptr[b], ptr[b + 1]):
-                    if free[x] < free[lane]:
-                        lane = x
-                free[lane] = max(free[lane], end[t])
+        _occupy(p, ptr, free, b, p.threads[mode[t]], end[t])
 
 
 @compiled

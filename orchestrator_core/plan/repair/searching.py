@@ -16,6 +16,7 @@ from orchestrator_core.plan.engine.compiled import compiled, inner
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.repair.placing import (
     STRIDE,
+    Lanes,
     Solution,
     empty_solution,
     lanes_now,
@@ -135,6 +136,45 @@ def _changed_worker(p: Problem, r: Rest, t: int, placed: Placement) -> int:
     return b if b < w else -1
 
 
+@inner
+def _proposal(
+    p: Problem, r: Rest, order: Ints, prefer: Ints, turn: Ints, critical: Ints, placed: Placement
+) -> tuple[int, int, int]:
+    """A task, mostly a critical one, the turn it may have, and the worker it may prefer: one of the
+    two is another than before."""
+    many = len(order)
+    t = order[np.random.randint(0, many)]
+    if np.random.random() < CRITICAL:
+        t = critical[np.random.randint(0, len(critical))]
+    if np.random.random() < 0.5:
+        low, high = _window(p, r, turn, t, many)
+        reach = max(8, many // 8)
+        low, high = max(low, turn[t] - reach), min(high, turn[t] + reach)
+        return t, np.random.randint(low, high + 1), prefer[t]
+    return t, turn[t], _changed_worker(p, r, t, placed)
+
+
+@inner
+def _placed(
+    p: Problem,
+    r: Rest,
+    order: Ints,
+    prefer: Ints,
+    stick: float,
+    first: int,
+    limit: float,
+    tail: Floats,
+    lanes: Lanes,
+    ready: Floats,
+    solution: Solution,
+) -> tuple[float, int]:
+    """Place from a turn on, as `place_turns` does: what that is worth, and how far it came."""
+    makespan, late, past = place_turns(
+        p, r, order, prefer, stick, first, limit, PENALTY, tail, lanes, ready, solution
+    )
+    return makespan + PENALTY * late, past
+
+
 @compiled
 def search_rest(
     p: Problem,
@@ -166,45 +206,28 @@ def search_rest(
     turn, found = np.zeros(len(r.status), dtype=np.int64), np.empty(many, dtype=np.int64)
     for x in range(many):
         turn[order[x]] = x
-    makespan, late, _ = place_turns(
-        p, r, best_order, best_prefer, stick, 0, np.inf, PENALTY, tail, lanes, ready, trial
-    )
-    best = makespan + PENALTY * late
-    makespan, late, _ = place_turns(
-        p, r, order, prefer, stick, 0, np.inf, PENALTY, tail, lanes, ready, here
-    )
-    current = makespan + PENALTY * late
+    best, _ = _placed(p, r, best_order, best_prefer, stick, 0, np.inf, tail, lanes, ready, trial)
+    current, _ = _placed(p, r, order, prefer, stick, 0, np.inf, tail, lanes, ready, here)
     copy_turns(here, trial, order, 0, many)
     n_critical, done, moves = _critical(p, r, order, here.before, here.placed, found), 0, 0
     while done < work and best > target:
-        t = order[np.random.randint(0, many)]
-        if np.random.random() < CRITICAL:
-            t = found[np.random.randint(0, n_critical)]
-        old_turn, old_prefer, new_turn = turn[t], prefer[t], turn[t]
-        if np.random.random() < 0.5:
-            low, high = _window(p, r, turn, t, many)
-            reach = max(8, many // 8)
-            low, high = max(low, old_turn - reach), min(high, old_turn + reach)
-            new_turn = np.random.randint(low, high + 1)
-        else:
-            prefer[t] = _changed_worker(p, r, t, here.placed)
+        t, to, wish = _proposal(p, r, order, prefer, turn, found[:n_critical], here.placed)
+        old_turn, old_wish = turn[t], prefer[t]
+        prefer[t] = wish
         moves += 1
-        if new_turn == old_turn and prefer[t] in (old_prefer, here.placed.worker[t]):
+        if to == old_turn and wish in (old_wish, here.placed.worker[t]):
             done += 1
             continue
-        _shift(order, turn, old_turn, new_turn)
-        first = min(old_turn, new_turn) // STRIDE * STRIDE
+        _shift(order, turn, old_turn, to)
+        first = min(old_turn, to) // STRIDE * STRIDE
         limit = current - temperature * best * np.log(1.0 - np.random.random())
-        makespan, late, past = place_turns(
-            p, r, order, prefer, stick, first, limit, PENALTY, tail, lanes, ready, trial
-        )
-        value = makespan + PENALTY * late
+        value, past = _placed(p, r, order, prefer, stick, first, limit, tail, lanes, ready, trial)
         done += past - first
         if value > limit:
             # The tasks of these turns are the same before and after the shift is undone.
-            past = max(past, min(many, max(old_turn, new_turn) + 1))
-            _shift(order, turn, new_turn, old_turn)
-            prefer[t] = old_prefer
+            past = max(past, min(many, max(old_turn, to) + 1))
+            _shift(order, turn, to, old_turn)
+            prefer[t] = old_wish
             copy_turns(here, trial, order, first, past)
             continue
         copy_turns(trial, here, order, first, many)
