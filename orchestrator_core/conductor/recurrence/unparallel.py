@@ -24,6 +24,11 @@ from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 
 FOUND = "a parallel scan"
 
+PATIENCE = 16.0
+"""How many times as long a loop may take where less memory is wanted. On a GPU each of its steps is
+a few kernels: measured on an H200, a selective scan of 4,096 steps with gradients would take 71
+times less memory and 129 times as long."""
+
 
 def unparallel(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """All parallel scans of a graph."""
@@ -47,11 +52,11 @@ def _tried(graph: Graph, soup: Soup, goal: Goal) -> tuple[Graph, Site]:
         alone = _alone(soup, nodes)
         before, after = price(alone), price(in_a_loop(alone, soup))
         done, chosen = _in_loops(graph, soup, nodes, source)
-        why = "a step is cheaper than its share of the shuffles"
+        why = _why(before, after)
         if known is None and not _is_better(before, after, goal):
             absorbed = _absorbed(done, graph, goal)
             if absorbed is None or not _is_better(price(graph), price(absorbed), goal):
-                why = "a plain loop is not cheaper on this device"
+                why = _why_not(before, after)
                 return graph, Site(NAME, source, FOUND, AS_IT_IS, why, before, after)
             before, after = price(graph), price(absorbed)
             why = "a loop that does what is around it is cheaper"
@@ -90,8 +95,22 @@ def _new_loops(graph: Graph, old: Collection[Value]) -> list[Node]:
 
 def _is_better(before: Price, after: Price, goal: Goal) -> bool:
     if goal.objective == "memory":
-        return after.temp_bytes < before.temp_bytes
+        is_bearable = goal.always or after.seconds <= PATIENCE * before.seconds
+        return is_bearable and after.temp_bytes < before.temp_bytes
     return goal.always or after.seconds < before.seconds
+
+
+def _why(before: Price, after: Price) -> str:
+    if after.seconds < before.seconds:
+        return "a step is cheaper than its share of the shuffles"
+    return "takes less memory"
+
+
+def _why_not(before: Price, after: Price) -> str:
+    if after.temp_bytes < before.temp_bytes:
+        longer = after.seconds / before.seconds
+        return f"a plain loop would take less memory, but {longer:.3g} times as long"
+    return "a plain loop is not cheaper on this device"
 
 
 def _alone(soup: Soup, nodes: Sequence[Node]) -> Graph:

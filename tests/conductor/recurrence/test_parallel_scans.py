@@ -11,8 +11,13 @@ import pytest
 from jax import lax
 
 from orchestrator_core.conductor import Goal
+from orchestrator_core.conductor.cost import Device, on_device
+from orchestrator_core.conductor.cost.known_devices import known_device
 from orchestrator_core.conductor.facts.monoid import is_associative
 from tests.conductor.recurrence.judged import errors, normal, rewritten, run
+
+CPU, H200 = known_device("cpu", "cpu"), known_device("NVIDIA H200", "gpu")
+SMALLER = Goal(objective="memory", allow=frozenset({"recurrence"}))
 
 
 def affine(left: Any, right: Any) -> Any:
@@ -83,6 +88,15 @@ def test_what_is_not_associative_is_left_alone(name: str) -> None:
 def test_strict_keeps_the_order_of_products() -> None:
     _, sites, _ = rewritten(last(affine), normal((13, 2), (13, 2)), Goal(precision="strict"))
     assert not any(site.is_changed for site in sites)
+
+
+@pytest.mark.parametrize(("device", "is_changed"), [(CPU, True), (H200, False)])
+def test_less_memory_is_not_worth_any_time(device: Device, is_changed: bool) -> None:
+    """A step of a loop is microseconds on a CPU and several kernels on a GPU."""
+    with on_device(device):
+        _, (site, *_), _ = rewritten(last(affine), normal((4096, 8), (4096, 8)), SMALLER)
+    assert site.is_changed == is_changed
+    assert is_changed or "less memory, but" in site.reason
 
 
 def test_a_scan_changed_by_hand_is_none() -> None:
