@@ -27,6 +27,9 @@ from orchestrator_core.conductor.ir.value import Literal
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Recipe, Step, Wanted
 
+FOLDED = 4096
+"""Elements of constants whose ends XLA works out in no time when it compiles."""
+
 
 @dataclass(frozen=True)
 class Blocks:
@@ -123,7 +126,7 @@ def interval_of_leaf(one: Pass, blocks: Blocks, key: Key, array: Any) -> Interva
     """The ends of each block of a value. What no tile cuts is joined first, in the value's own
     shape: else XLA would make the value once more in another."""
     spec = key[1]
-    found = of_each(array)
+    found = of_each(_hidden(array))
     if found is UNKNOWN:
         return found
     plain = tuple(k for k, axis in enumerate(spec) if not axis_roles(axis))
@@ -138,6 +141,13 @@ def interval_of_leaf(one: Pass, blocks: Blocks, key: Key, array: Any) -> Interva
     found = joined(Interval(cut(found.low), cut(found.high), cut(found.sound)), inside)
     order = [role for _, role in left if role is not None]
     return Interval(*(_placed(end, order, blocks, one.outer) for end in _ends(found)))
+
+
+def _hidden(array: Any) -> Any:
+    """The same to whoever runs the program. XLA would work out by itself, one by one and for
+    seconds, the ends of a mask that is a constant of the program."""
+    is_large = array.size > FOLDED
+    return lax.optimization_barrier(array) if is_large else array  # type: ignore[no-untyped-call]
 
 
 def _ends(given: Interval) -> tuple[Any, Any, Any]:

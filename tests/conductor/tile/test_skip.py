@@ -13,10 +13,13 @@ import pytest
 
 from orchestrator_core.conductor.tile.price import skipped_tiles
 from orchestrator_core.conductor.tile.run import Runner
+from orchestrator_core.conductor.tile.skip import Blocks, interval_of_leaf
 
 from .tiling import SMALL, assert_same, check, compiled, flat, in_tiles, passes
 
 S, D = 96, 4
+TILE = {"i": 32, "j": 32}
+BELOW = np.tril(np.ones((3, 3)), -1)
 Array = jax.Array
 
 
@@ -131,3 +134,20 @@ def test_without_skipping_every_tile_is_done(qkv: Any) -> None:
     settings = dataclasses.replace(SMALL, skips=False)
     graph, _ = in_tiles(attention(causal), qkv, settings)
     assert skipped(graph) == [0]
+
+
+def test_ends_of_a_constant_are_found_when_the_program_runs(qkv: Any) -> None:
+    """XLA's own evaluator took seconds for a mask of 1024 x 1024."""
+    mask = jnp.tril(jnp.ones((S, S), bool))
+    graph, _ = in_tiles(lambda q, k, v: jax.nn.softmax(jnp.where(mask, q @ k.T, -1e30)) @ v, qkv)
+    (node,) = passes(graph)
+    runner, blocks = node.params["runner"].one, Blocks({"i": 0, "j": 0}, {"i": 3, "j": 3}, TILE)
+    (key,) = (key for key in runner.recipe.leaves if key[0].dtype == bool)
+
+    @jax.jit
+    def ends() -> tuple[Array, Array]:
+        found = interval_of_leaf(runner, blocks, key, mask)
+        return found.low, found.high
+
+    assert [end.tolist() for end in ends()] == [BELOW.tolist(), (BELOW + np.eye(3)).tolist()]
+    assert "reduce(" in ends.lower().compile().as_text()
