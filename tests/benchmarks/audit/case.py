@@ -1,0 +1,75 @@
+"""Case: an instance to be audited, under an objective."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from orchestrator_core.costs.instance import Instance
+from tests.benchmarks.audit.brim import to_the_brim
+from tests.benchmarks.audit.odd import odd_instance
+from tests.benchmarks.audit.oracle import within_reach
+from tests.benchmarks.audit.tight import tightened
+from tests.plan.objectives.dressed import dressed_instances
+
+OBJECTIVES = (
+    *("makespan", "makespan", "makespan", "tardiness", "price", "busy-price", "memory"),
+    *("tardiness,makespan", "makespan,price", "price,makespan", "makespan,memory"),
+)
+"""In turn; the makespan more often, since it has the most bounds."""
+
+Drawn = tuple[Instance, float]
+"""An instance and its tick: all of its times are multiples of so many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Attributes:
+    source: how the instance was drawn: ``plain``, ``tight``, ``odd`` or ``brim``.
+    tick: seconds of which all times of the instance are multiples.
+    """
+
+    seed: int
+    source: str
+    instance: Instance
+    tick: float
+    objective: str
+
+
+def cases(first: int, count: int) -> Iterator[Case]:
+    """So many that the oracle can take, from this seed on."""
+    possible = (case_of(seed) for seed in itertools.count(first))
+    return itertools.islice((case for case in possible if case is not None), count)
+
+
+def case_of(seed: int) -> Case | None:
+    """None where the instance is refused at once, or is too long for the oracle."""
+    source, draw = _SOURCES[seed % len(_SOURCES)]
+    drawn = draw(seed)
+    if drawn is None or not within_reach(*drawn):
+        return None
+    return Case(seed, source, *drawn, OBJECTIVES[seed // len(_SOURCES) % len(OBJECTIVES)])
+
+
+def _plain(seed: int) -> Drawn | None:
+    return next(((each, 1.0) for _, each in dressed_instances([seed])), None)
+
+
+def _tight(seed: int) -> Drawn | None:
+    drawn = _plain(seed)
+    made = None if drawn is None else tightened(seed, drawn[0])
+    return None if made is None else (made, 1.0)
+
+
+def _brim(seed: int) -> Drawn | None:
+    drawn = odd_instance(seed) if seed % 8 < 4 else _plain(seed)
+    return None if drawn is None or not within_reach(*drawn) else to_the_brim(seed, *drawn)
+
+
+_SOURCES: tuple[tuple[str, Callable[[int], Drawn | None]], ...] = (
+    ("plain", _plain),
+    ("tight", _tight),
+    ("odd", odd_instance),
+    ("brim", _brim),
+)

@@ -1,0 +1,53 @@
+"""What the time-indexed program says of an instance, within a limit of time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
+from orchestrator_core.plan.cpsat.lengths import serial_seconds
+from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.time_indexed import optimal_value
+
+LONGEST = 40
+"""Ticks of the horizon beyond which it takes minutes."""
+
+SECONDS = 20.0
+"""For each criterion; beyond, it gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Attributes:
+    values: the least of each criterion; none if there is no schedule; None if it gave up.
+    schedule: one that has them.
+    """
+
+    values: tuple[float, ...] | None
+    schedule: Schedule | None = None
+
+
+def horizon_of(instance: Instance, tick: float) -> int:
+    """Ticks by which all is done in some optimal schedule, or in each."""
+    last = min(serial_seconds(instance), float(instance.graph.deadline.max(initial=0.0)))
+    return math.ceil(last / tick - 1e-9)
+
+
+def within_reach(instance: Instance, tick: float) -> bool:
+    return horizon_of(instance, tick) <= LONGEST
+
+
+def answer_of(instance: Instance, objective: str, tick: float, makespan: float = math.inf) -> Answer:
+    """The optimum; `makespan`: of a schedule that is known, where it comes first."""
+    horizon = horizon_of(instance, tick)
+    if objective.startswith("makespan") and makespan < math.inf:
+        horizon = min(horizon, round(makespan / tick) + 1)
+    try:
+        found = optimal_value(instance, objective, tick, horizon, seconds=SECONDS)
+    except InfeasibleInstance:
+        return Answer(())
+    except UnsupportedInstance:
+        return Answer(None)
+    return Answer(found.value, found.schedule)
