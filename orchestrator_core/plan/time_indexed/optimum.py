@@ -80,14 +80,14 @@ def optimal_value(
     for name in Objective.of(objective).criteria:
         criterion = criterion_of(program, name)
         program.model.minimize(criterion.expression)
-        solver = _solved(program, seconds)
+        solver = solved(program, seconds)
         least = round(solver.objective_value)
         program.model.add(criterion.expression <= least)
         value.append(least * criterion.unit)
     return OptimalValue(tuple(value), read(program, solver))
 
 
-def _solved(program: Program, seconds: float) -> cp_model.CpSolver:
+def solved(program: Program, seconds: float) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_time_in_seconds = seconds

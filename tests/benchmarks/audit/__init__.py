@@ -23,7 +23,7 @@ from tests.benchmarks.audit.case import cases
 from tests.benchmarks.audit.kept import Kept
 from tests.benchmarks.audit.show import show
 from tests.benchmarks.audit.tally import Tally, grouped
-from tests.benchmarks.audit.verdict import verdict_of
+from tests.benchmarks.audit.verdict import Verdict, verdict_of
 
 SHOWS_ITSELF = True
 
@@ -33,13 +33,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--instances", type=int, default=200, help="how many; default: 200")
     group.add_argument("--from", type=int, default=1_000_000, dest="first", help="the first seed")
     group.add_argument("--milliseconds", type=float, default=200.0, help="of each plan")
-    group.add_argument("--keep", type=Path, metavar="FILE", help="verdicts, a line each; go on there")
+    group.add_argument(
+        "--keep", type=Path, metavar="FILE", help="verdicts, a line each; go on there"
+    )
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     warm_up()
     budget = Budget(seconds=options.milliseconds / 1000)
-    kept = Kept(options.keep)
+    kept = Kept(options.keep, Verdict)
     for case in cases(options.first, options.instances):
         if case.seed not in kept:
             kept.add(verdict_of(case, budget))
@@ -48,7 +50,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def _summary(kept: Kept, options: argparse.Namespace) -> dict[str, Any]:
+def _summary(kept: Kept[Verdict], options: argparse.Namespace) -> dict[str, Any]:
     verdicts = kept.since(options.first, options.instances)
     everything = Tally(verdicts)
     return {

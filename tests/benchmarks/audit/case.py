@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from orchestrator_core.costs.instance import Instance
 from tests.benchmarks.audit.brim import to_the_brim
+from tests.benchmarks.audit.drawn import Drawn
 from tests.benchmarks.audit.odd import odd_instance
 from tests.benchmarks.audit.oracle import within_reach
 from tests.benchmarks.audit.tight import tightened
@@ -19,22 +20,25 @@ OBJECTIVES = (
 )
 """In turn; the makespan more often, since it has the most bounds."""
 
-Drawn = tuple[Instance, float]
-"""An instance and its tick: all of its times are multiples of so many seconds."""
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """Attributes:
     source: how the instance was drawn: ``plain``, ``tight``, ``odd`` or ``brim``.
-    tick: seconds of which all times of the instance are multiples.
     """
 
     seed: int
     source: str
-    instance: Instance
-    tick: float
+    drawn: Drawn
     objective: str
+
+    @property
+    def instance(self) -> Instance:
+        return self.drawn.instance
+
+    @property
+    def tick(self) -> float:
+        return self.drawn.tick
 
 
 def cases(first: int, count: int) -> Iterator[Case]:
@@ -47,24 +51,26 @@ def case_of(seed: int) -> Case | None:
     """None where the instance is refused at once, or is too long for the oracle."""
     source, draw = _SOURCES[seed % len(_SOURCES)]
     drawn = draw(seed)
-    if drawn is None or not within_reach(*drawn):
+    if drawn is None or not within_reach(drawn.instance, drawn.tick):
         return None
-    return Case(seed, source, *drawn, OBJECTIVES[seed // len(_SOURCES) % len(OBJECTIVES)])
+    return Case(seed, source, drawn, OBJECTIVES[seed // len(_SOURCES) % len(OBJECTIVES)])
 
 
 def _plain(seed: int) -> Drawn | None:
-    return next(((each, 1.0) for _, each in dressed_instances([seed])), None)
+    return next((Drawn(each) for _, each in dressed_instances([seed])), None)
 
 
 def _tight(seed: int) -> Drawn | None:
     drawn = _plain(seed)
-    made = None if drawn is None else tightened(seed, drawn[0])
-    return None if made is None else (made, 1.0)
+    made = None if drawn is None else tightened(seed, drawn.instance)
+    return None if made is None else Drawn(made)
 
 
 def _brim(seed: int) -> Drawn | None:
     drawn = odd_instance(seed) if seed % 8 < 4 else _plain(seed)
-    return None if drawn is None or not within_reach(*drawn) else to_the_brim(seed, *drawn)
+    if drawn is None or not within_reach(drawn.instance, drawn.tick):
+        return None
+    return to_the_brim(seed, drawn.instance, drawn.tick)
 
 
 _SOURCES: tuple[tuple[str, Callable[[int], Drawn | None]], ...] = (

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from tests.benchmarks.audit.verdict import Verdict
+
+class Seeded(Protocol):
+    """What comes of a seed."""
+
+    seed: int
 
 
-class Kept:
+Verdict = TypeVar("Verdict", bound=Seeded)
+
+
+class Kept(Generic[Verdict]):
     """Verdicts by seed."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, kind: type[Verdict]) -> None:
         self.path = path
         self.by_seed: dict[int, Verdict] = {}
         lines = path.read_bytes().splitlines() if path is not None and path.exists() else []
         for line in lines:
-            verdict = msgspec.json.decode(line, type=Verdict)
+            verdict = msgspec.json.decode(line, type=kind)
             self.by_seed[verdict.seed] = verdict
 
     def __contains__(self, seed: int) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.graph import Cluster, Edge, Mode, Task, TaskGraph, Worker
+from tests.benchmarks.audit.drawn import Drawn
 
 TICKS = (1.0, 1.0, 1.0, 0.1, 1 / 3, 1e-3, 7e5)
 BYTES = (1.0, 1.0, 1.0, 0.1, 1e9)
@@ -23,11 +24,11 @@ FAR = 1000
 """Ticks of latency that no deadline leaves time for: such workers cannot reach each other."""
 
 
-def odd_instance(seed: int) -> tuple[Instance, float] | None:
-    """The instance and its tick in seconds; None where it is refused at once."""
+def odd_instance(seed: int) -> Drawn | None:
+    """The instance and its tick; None where it is refused at once."""
     with contextlib.suppress(InfeasibleInstance):
         odd = _Odd(random.Random(f"odd {seed}"))
-        return odd.instance(), odd.tick
+        return Drawn(odd.instance(), odd.tick)
     return None
 
 
@@ -38,9 +39,9 @@ class _Odd:
         self.rng = rng
         self.tick, self.byte = rng.choice(TICKS), rng.choice(BYTES)
         self.n_workers = rng.choice([1, 2, 2, 3])
-        self.is_far, self.is_equal = rng.random() < 0.25, rng.random() < 0.25
+        self.is_far, self.is_equal = rng.random() < 0.35, rng.random() < 0.25
         self.has_memory, self.is_dated = rng.random() < 0.4, rng.random() < 0.3
-        self.has_stock = rng.random() < 0.2
+        self.has_stock, self.is_wide = rng.random() < 0.2, rng.random() < 0.5
 
     def instance(self) -> Instance:
         tasks, edges, rows, units = [], [], [], 0
@@ -70,7 +71,7 @@ class _Odd:
 
     def task(self, i: int, count: int, modes: list[Mode]) -> Task:
         release = self.rng.choice([0, 0, 0, 1, 2, 4])
-        latest = release + self.rng.choice([2, 4, 6, 8, 12])
+        latest = release + self.rng.choice([4, 6, 8, 12, 16])
         is_bound = self.is_far or (self.is_dated and self.chance(0.7))
         return Task(
             name=f"t{i}",
@@ -89,7 +90,7 @@ class _Odd:
         if self.has_stock:
             needs["consumes"] = {"credit": self.rng.choice([0, 1, 2]) * self.byte}
         return Mode(
-            threads=self.rng.choice([1, 1, 1, 2, 3]) if self.n_workers > 1 else 1,
+            threads=self.rng.choice([1, 1, 2, 3]) if self.is_wide else 1,
             memory=self.rng.choice([0, 0, 1, 3]) * self.byte if self.has_memory else 0.0,
             resources={"GPU": self.rng.choice([0, 0, 0.5, 1])},
             **needs,
@@ -117,11 +118,12 @@ class _Odd:
         )
 
     def worker(self, w: int) -> Worker:
+        """The first one is large enough for each task."""
         return Worker(
             name=f"w{w}",
-            threads=self.rng.choice([1, 1, 2, 3]),
+            threads=3 if self.is_wide and w == 0 else self.rng.choice([1, 1, 2, 3]),
             memory=self.rng.randint(4, 10) * self.byte if self.has_memory else math.inf,
-            resources={"GPU": self.rng.choice([0.5, 1, 1.5])},
+            resources={"GPU": 1 if w == 0 else self.rng.choice([0.5, 1, 1.5])},
             price=float(self.rng.choice([0, 1, 1, 3])),
         )
 

@@ -39,7 +39,9 @@ def within_reach(instance: Instance, tick: float) -> bool:
     return horizon_of(instance, tick) <= LONGEST
 
 
-def answer_of(instance: Instance, objective: str, tick: float, makespan: float = math.inf) -> Answer:
+def answer_of(
+    instance: Instance, objective: str, tick: float, makespan: float = math.inf
+) -> Answer:
     """The optimum; `makespan`: of a schedule that is known, where it comes first."""
     horizon = horizon_of(instance, tick)
     if objective.startswith("makespan") and makespan < math.inf:

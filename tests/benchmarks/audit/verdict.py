@@ -27,6 +27,8 @@ from tests.benchmarks.audit.deadlines import wrong_of_deadlines
 from tests.benchmarks.audit.near import exceeds, is_near
 from tests.benchmarks.audit.oracle import Answer, answer_of
 
+AT_ONCE = Budget(seconds=0.0)
+
 
 @dataclass
 class Verdict:
@@ -62,6 +64,8 @@ class Verdict:
 def verdict_of(case: Case, budget: Budget) -> Verdict:
     """Of one plan."""
     verdict = Verdict(case.seed, case.source, case.objective, constraints_of(case.instance))
+    if case.drawn.refusal:
+        verdict.violations.append(f"it has a schedule, but is refused: {case.drawn.refusal}")
     try:
         result = plan(case.instance, budget, objective=case.objective)
     except (InfeasibleInstance, PlanningFailed, UnsupportedInstance) as refusal:
@@ -132,5 +136,8 @@ def _check_oracle(case: Case, answer: Answer, verdict: Verdict) -> None:
         verdict.violations.append(f"the oracle's schedule is none: {breach}")
         return
     worth = evaluate(case.instance, answer.schedule, case.objective)
+    given = plan(case.instance, AT_ONCE, hint=answer.schedule, objective=case.objective)
+    if exceeds(given.value, worth[0]):
+        verdict.violations.append(f"with a hint that is worth {worth}, it is worth {given.values}")
     if not all(is_near(a, b) for a, b in zip(worth, answer.values, strict=True)):
         verdict.violations.append(f"the oracle says {answer.values}, its schedule is worth {worth}")
