@@ -62,7 +62,8 @@ def optimal_value(
 
     Of several criteria, each is minimised with the ones before it held at their least. The default
     horizon is enough for each criterion: a gap in which nothing runs or is on its way can be cut
-    out, which makes no end later, no lease longer and no peak higher.
+    out, which makes no end later, no lease longer and no peak higher. A price counts only what has
+    arrived within the horizon.
 
     Args:
         seconds: of wall time for each criterion at most.

@@ -30,13 +30,19 @@ class Answer:
 
 
 def horizon_of(instance: Instance, tick: float) -> int:
-    """Ticks by which all is done in some optimal schedule, or in each."""
+    """Ticks by which all tasks have ended in some optimal schedule, or in each."""
     last = min(serial_seconds(instance), float(instance.graph.deadline.max(initial=0.0)))
     return math.ceil(last / tick - 1e-9)
 
 
 def within_reach(instance: Instance, tick: float) -> bool:
     return horizon_of(instance, tick) <= LONGEST
+
+
+def on_its_way(instance: Instance, tick: float) -> int:
+    """Ticks by which a transfer of which a part was waited for may outlast the last task."""
+    largest = float(instance.graph.output_bytes.max(initial=0.0))
+    return math.ceil(largest * float(instance.cluster.seconds_per_byte.max()) / tick - 1e-9)
 
 
 def answer_of(
@@ -46,6 +52,8 @@ def answer_of(
     horizon = horizon_of(instance, tick)
     if objective.startswith("makespan") and makespan < math.inf:
         horizon = min(horizon, round(makespan / tick) + 1)
+    if "price" in objective.split(","):
+        horizon += on_its_way(instance, tick)
     try:
         found = optimal_value(instance, objective, tick, horizon, seconds=SECONDS)
     except InfeasibleInstance:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Set
 from dataclasses import replace
 
 import numpy as np
@@ -20,14 +21,17 @@ def changed(
     schedule: Schedule,
     now: float,
     tick: float,
+    lost: Set[str],
 ) -> tuple[Instance, list[str]]:
-    """The instance as it is now, and what is new in it."""
+    """The instance as it is now, and what is new in it; some worker is left that is not lost."""
     kinds: list[str] = []
     for name, change in (("NewTask", _new_task), ("Joined", _joined), ("Left", _left)):
         if rng.random() < 0.15:
             with contextlib.suppress(InfeasibleInstance):
-                instance = change(rng, instance, now, tick)
-                kinds.append(name)
+                after = change(rng, instance, now, tick)
+                if set(after.cluster.names) - lost:
+                    instance = after
+                    kinds.append(name)
     if rng.random() < 0.2:
         instance = _repriced(rng, instance, schedule, now, tick)
         kinds.append("Repriced")
@@ -63,7 +67,10 @@ def _joined(rng: random.Random, instance: Instance, now: float, tick: float) -> 
         name: getattr(cluster, name)[np.ix_(keep, keep)]
         for name in ("seconds_per_byte", "encode_seconds_per_byte")
     }
-    workers = [*cluster.workers, replace(cluster.workers[like], name=f"joined{w}")]
+    workers = [
+        *cluster.workers,
+        replace(cluster.workers[like], name=f"joined-{rng.randrange(10**9)}"),
+    ]
     larger = Cluster.from_matrices(workers, latency=latency, stock=cluster.stock, **others)
     return Instance(instance.graph, larger, instance.seconds[:, keep])
 

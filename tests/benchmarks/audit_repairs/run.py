@@ -44,7 +44,7 @@ def _later(rng: random.Random, now: float, schedule: Schedule, tick: float) -> f
 
 def _repaired(rng: random.Random, case: Case, repairer: Repairer, now: float) -> RepairAudit:
     before, old = repairer.schedule, repairer.instance
-    instance, kinds = changed(rng, old, before, now, case.tick)
+    instance, kinds = changed(rng, old, before, now, case.tick, repairer._lost)
     if instance is not old:
         repairer.reprice(instance)
     there = set(instance.cluster.names) - repairer._lost
