@@ -24,6 +24,7 @@ from tests.benchmarks.audit.bounds import bounds_above
 from tests.benchmarks.audit.case import Case
 from tests.benchmarks.audit.constraints import constraints_of
 from tests.benchmarks.audit.deadlines import wrong_of_deadlines
+from tests.benchmarks.audit.each_planner import wrong_of_planners
 from tests.benchmarks.audit.near import exceeds, is_near
 from tests.benchmarks.audit.oracle import Answer, answer_of
 
@@ -78,6 +79,9 @@ def verdict_of(case: Case, budget: Budget) -> Verdict:
         _compare(case.instance, result, answer, verdict)
     if answer.values is not None:
         verdict.violations += wrong_of_deadlines(case, bool(answer.values))
+        verdict.violations += wrong_of_planners(
+            case.instance, case.objective, answer.values, answer.schedule
+        )
     _check_oracle(case, answer, verdict)
     return verdict
 
