@@ -17,12 +17,14 @@ from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from orchestrator_core.plan.time_indexed import optimal_value
 from tests.benchmarks.audit import each_planner
+from tests.benchmarks.audit.answer import Answer
 from tests.benchmarks.audit.bounds import bounds_above
 from tests.benchmarks.audit.case import cases
 from tests.benchmarks.audit.each_planner import wrong_of_planners
+from tests.benchmarks.audit.judging import verdict_of
 from tests.benchmarks.audit.kept import Kept
 from tests.benchmarks.audit.tally import Tally
-from tests.benchmarks.audit.verdict import Verdict, verdict_of
+from tests.benchmarks.audit.verdict import Verdict
 from tests.benchmarks.audit_repairs import run
 from tests.benchmarks.audit_repairs.past import wrong_of_past
 from tests.plan.repair.by_hand import repaired, their_plan, two_workers
@@ -35,6 +37,8 @@ def test_nothing_is_wrong_with_a_few_instances() -> None:
     assert {verdict.source for verdict in verdicts} == {"plain", "tight", "odd", "brim"}
     assert Tally(verdicts).violations == []
     assert sum(verdict.gap is not None for verdict in verdicts) >= 5
+    noisy = [verdict_of(case, STEPS) for case in cases(0, 4, noise=True)]
+    assert Tally(noisy).violations == []
 
 
 def test_nothing_is_wrong_with_a_few_repairs() -> None:
@@ -47,8 +51,8 @@ def test_nothing_is_wrong_with_a_few_repairs() -> None:
 def test_a_bound_above_the_optimum_is_found() -> None:
     instance = Instance.from_arrays([[2.0, 2.0], [3.0, 3.0]], [(0, 1, 0.0)])
     result = plan(instance, STEPS)
-    assert bounds_above(instance, result, 5.0) == []
-    wrong = " ".join(bounds_above(instance, result, 4.0))
+    assert bounds_above(instance, result, Answer((5.0,))) == []
+    wrong = " ".join(bounds_above(instance, result, Answer((4.0,))))
     for name in ("the plan's bound", "the value bound", "the quick bound", "its certificate"):
         assert name in wrong
 
@@ -86,7 +90,7 @@ def test_a_planner_that_is_wrong_is_found(
 ) -> None:
     instance = Instance.from_arrays([[2.0]], [])
     monkeypatch.setattr(each_planner, "registered", lambda: [_Wrong(proposal)])
-    assert says in " ".join(found := wrong_of_planners(instance, "makespan", (2.0,), None))
+    assert says in " ".join(found := wrong_of_planners(instance, "makespan", Answer((2.0,))))
     assert bool(found) == bool(says)
 
 

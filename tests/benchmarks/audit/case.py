@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator_core.costs.instance import Instance
 from tests.benchmarks.audit.brim import to_the_brim
 from tests.benchmarks.audit.drawn import Drawn
+from tests.benchmarks.audit.noise import with_noise
 from tests.benchmarks.audit.odd import odd_instance
 from tests.benchmarks.audit.oracle import within_reach
 from tests.benchmarks.audit.tight import tightened
@@ -37,13 +38,19 @@ class Case:
         return self.drawn.instance
 
     @property
+    def whole(self) -> Instance:
+        """The instance that the oracle can take."""
+        return self.drawn.whole or self.drawn.instance
+
+    @property
     def tick(self) -> float:
         return self.drawn.tick
 
 
-def cases(first: int, count: int) -> Iterator[Case]:
+def cases(first: int, count: int, *, noise: bool = False) -> Iterator[Case]:
     """So many that the oracle can take, from this seed on."""
-    possible = (case_of(seed) for seed in itertools.count(first))
+    make = noisy_case_of if noise else case_of
+    possible = (make(seed) for seed in itertools.count(first))
     return itertools.islice((case for case in possible if case is not None), count)
 
 
@@ -54,6 +61,16 @@ def case_of(seed: int) -> Case | None:
     if drawn is None or not within_reach(drawn.instance, drawn.tick):
         return None
     return Case(seed, source, drawn, OBJECTIVES[seed // len(_SOURCES) % len(OBJECTIVES)])
+
+
+def noisy_case_of(seed: int) -> Case | None:
+    """With noise, and under one criterion for which that changes the optimum by a known part."""
+    case = case_of(seed)
+    if case is None:
+        return None
+    first = case.objective.split(",")[0]
+    objective = "makespan" if first == "tardiness" else first
+    return replace(case, drawn=with_noise(seed, case.drawn), objective=objective)
 
 
 def _plain(seed: int) -> Drawn | None:

@@ -52,7 +52,7 @@ def _wrong_conflict(case: Case, verdict: Infeasible) -> list[str]:
 
 def _is_possible(case: Case, deadlines: list[int]) -> bool | None:
     """None where nobody knows."""
-    instance = with_deadlines(case.instance, deadlines)
+    instance = with_deadlines(case.whole, deadlines)
     if not within_reach(instance, case.tick):
         return None
     values = answer_of(instance, "makespan", case.tick).values

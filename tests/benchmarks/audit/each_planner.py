@@ -19,29 +19,23 @@ from orchestrator_core.plan.objectives.values import evaluate
 from orchestrator_core.plan.planner import Brief, Planner, Proposal
 from orchestrator_core.plan.portfolio import registered
 from orchestrator_core.plan.schedule import Schedule
-from tests.benchmarks.audit.near import exceeds, is_near
+from tests.benchmarks.audit.answer import Answer
 
 STEPS = Budget(seconds=5.0, iterations=30)
 
 
-def wrong_of_planners(
-    instance: Instance, criteria: str, optimum: tuple[float, ...], solved: Schedule | None
-) -> list[str]:
-    """What is wrong with any of them.
-
-    Args:
-        optimum: the least of each criterion; empty if there is no schedule. solved: one that has
-            them; the worst of what list planners find is where the others begin.
-    """
+def wrong_of_planners(instance: Instance, criteria: str, answer: Answer) -> list[str]:
+    """What is wrong with any of them. List planners begin with nothing; the others with the worst
+    that these find, and with the optimum."""
     objective, found = Objective.of(criteria), list[str]()
     worst: Schedule | None = None
     for planner in registered():
         if planner.unsupported(instance, objective) is not None:
             continue
-        starts = [worst] if planner.lane is Lane.LIST else [worst, solved]
+        starts = [worst] if planner.lane is Lane.LIST else [worst, answer.schedule]
         for start in starts:
             for proposal in _proposals(planner, Brief(instance, STEPS, objective, start), found):
-                wrong = list(_wrong(instance, objective, optimum, proposal))
+                wrong = list(_wrong(instance, objective, answer, proposal))
                 found += [f"{planner.name}: {each}" for each in wrong]
                 if planner.lane is Lane.LIST and proposal.schedule is not None and not wrong:
                     worst = _worse(instance, worst, proposal.schedule)
@@ -62,13 +56,12 @@ def _worse(instance: Instance, one: Schedule | None, other: Schedule) -> Schedul
 
 
 def _wrong(
-    instance: Instance, objective: Objective, optimum: tuple[float, ...], proposal: Proposal
+    instance: Instance, objective: Objective, answer: Answer, proposal: Proposal
 ) -> Iterator[str]:
-    least = optimum[0] if optimum else float("inf")
-    if exceeds(proposal.lower_bound, least):
-        yield f"its bound {proposal.lower_bound:.12g} is above {least:.12g}"
-    if proposal.least is not None and not _are_near(proposal.least, optimum):
-        yield f"it says that {proposal.least} is the least, which is {optimum}"
+    if answer.is_above(proposal.lower_bound):
+        yield f"its bound {proposal.lower_bound:.12g} is above {answer.most:.12g}"
+    if proposal.least is not None and not answer.are(proposal.least):
+        yield f"it says that {proposal.least} is the least, which is {answer.values}"
     if proposal.certificate is not None:
         try:
             verify(instance, proposal.certificate)
@@ -76,15 +69,11 @@ def _wrong(
             yield f"certificate: {flaw}"
     for schedule in (proposal.schedule, proposal.seed):
         if schedule is not None:
-            yield from _wrong_schedule(instance, objective, least, schedule)
-
-
-def _are_near(values: tuple[float, ...], optimum: tuple[float, ...]) -> bool:
-    return len(values) == len(optimum) and all(map(is_near, values, optimum))
+            yield from _wrong_schedule(instance, objective, answer, schedule)
 
 
 def _wrong_schedule(
-    instance: Instance, objective: Objective, least: float, schedule: Schedule
+    instance: Instance, objective: Objective, answer: Answer, schedule: Schedule
 ) -> Iterator[str]:
     try:
         check_schedule(instance, schedule)
@@ -92,5 +81,5 @@ def _wrong_schedule(
         yield f"no schedule: {breach}"
         return
     value = evaluate(instance, schedule, objective)[0]
-    if exceeds(least, value):
-        yield f"its schedule is worth {value:.12g}, the optimum is {least:.12g}"
+    if answer.is_below(value):
+        yield f"its schedule is worth {value:.12g}, the optimum is {answer.least:.12g}"

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
 from orchestrator_core.plan.cpsat.lengths import serial_seconds
-from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.time_indexed import optimal_value
+from tests.benchmarks.audit.answer import Answer
 
 LONGEST = 40
 """Ticks of the horizon beyond which it takes minutes."""
 
 SECONDS = 20.0
 """For each criterion; beyond, it gives up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Attributes:
-    values: the least of each criterion; none if there is no schedule; None if it gave up.
-    schedule: one that has them.
-    """
-
-    values: tuple[float, ...] | None
-    schedule: Schedule | None = None
 
 
 def horizon_of(instance: Instance, tick: float) -> int:
