@@ -37,8 +37,9 @@ def test_nothing_is_wrong_with_a_few_instances() -> None:
     assert {verdict.source for verdict in verdicts} == {"plain", "tight", "odd", "brim"}
     assert Tally(verdicts).violations == []
     assert sum(verdict.gap is not None for verdict in verdicts) >= 5
-    noisy = [verdict_of(case, STEPS) for case in cases(0, 4, noise=True)]
-    assert Tally(noisy).violations == []
+    for kind in ("noise", "threads"):
+        others = [verdict_of(case, STEPS) for case in cases(0, 4, kind)]
+        assert Tally(others).violations == []
 
 
 def test_nothing_is_wrong_with_a_few_repairs() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from orchestrator_core.costs.instance import Instance
+from tests.benchmarks.audit.bare import bare_instance
 from tests.benchmarks.audit.brim import to_the_brim
 from tests.benchmarks.audit.drawn import Drawn
 from tests.benchmarks.audit.noise import with_noise
@@ -21,11 +22,13 @@ OBJECTIVES = (
 )
 """In turn; the makespan more often, since it has the most bounds."""
 
+OF_THREADS = ("makespan", "makespan", "tardiness", "makespan", "tardiness,makespan")
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """Attributes:
-    source: how the instance was drawn: ``plain``, ``tight``, ``odd`` or ``brim``.
+    source: how the instance was drawn: ``plain``, ``tight``, ``odd``, ``brim`` or ``bare``.
     """
 
     seed: int
@@ -47,10 +50,9 @@ class Case:
         return self.drawn.tick
 
 
-def cases(first: int, count: int, *, noise: bool = False) -> Iterator[Case]:
-    """So many that the oracle can take, from this seed on."""
-    make = noisy_case_of if noise else case_of
-    possible = (make(seed) for seed in itertools.count(first))
+def cases(first: int, count: int, kind: str = "every") -> Iterator[Case]:
+    """So many of a kind of `KINDS` that the oracle can take, from this seed on."""
+    possible = (KINDS[kind](seed) for seed in itertools.count(first))
     return itertools.islice((case for case in possible if case is not None), count)
 
 
@@ -71,6 +73,14 @@ def noisy_case_of(seed: int) -> Case | None:
     first = case.objective.split(",")[0]
     objective = "makespan" if first == "tardiness" else first
     return replace(case, drawn=with_noise(seed, case.drawn), objective=objective)
+
+
+def bare_case_of(seed: int) -> Case | None:
+    """In which only threads are scarce."""
+    drawn = bare_instance(seed)
+    if drawn is None or not within_reach(drawn.instance, drawn.tick):
+        return None
+    return Case(seed, "bare", drawn, OF_THREADS[seed % len(OF_THREADS)])
 
 
 def _plain(seed: int) -> Drawn | None:
@@ -96,3 +106,10 @@ _SOURCES: tuple[tuple[str, Callable[[int], Drawn | None]], ...] = (
     ("odd", odd_instance),
     ("brim", _brim),
 )
+
+KINDS: dict[str, Callable[[int], Case | None]] = {
+    "every": case_of,
+    "noise": noisy_case_of,
+    "threads": bare_case_of,
+}
+"""With every constraint, the same with noise, and with nothing scarce but threads."""
