@@ -89,6 +89,11 @@ def optimal_value(
 
 
 def solved(program: Program, seconds: float) -> cp_model.CpSolver:
+    """The solver, with an optimal solution of the program.
+
+    Raises:
+        InfeasibleInstance: if there is none. UnsupportedInstance: if the seconds do not suffice.
+    """
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_time_in_seconds = seconds

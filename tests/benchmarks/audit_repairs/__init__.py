@@ -1,6 +1,6 @@
 """Repairs of tiny plans after random events, each compared with the exact optimum of what is left.
 
-    ./dev bench audit_repairs [--instances N] [--from SEED] [--keep FILE]
+    ./dev bench audit_repairs [--instances N] [--from SEED] [--kind KIND] [--keep FILE]
 
 Of each repair: does it keep every rule, is the past as it was, is nothing left out that could run,
 and how far is it from the best that could still be done? See `audit` for the instances.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator_core.plan.warm import warm_up
-from tests.benchmarks.audit.case import cases
+from tests.benchmarks.audit.case import KINDS, cases
 from tests.benchmarks.audit.kept import Kept
 from tests.benchmarks.audit_repairs.run import verdict_of
 from tests.benchmarks.audit_repairs.verdict import RepairVerdict
@@ -24,6 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("audit_repairs")
     group.add_argument("--instances", type=int, default=200, help="how many; default: 200")
     group.add_argument("--from", type=int, default=1_000_000, dest="first", help="the first seed")
+    group.add_argument("--kind", choices=list(KINDS), default="every", help="of instances")
     group.add_argument(
         "--keep", type=Path, metavar="FILE", help="verdicts, a line each; go on there"
     )
@@ -32,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     warm_up()
     kept = Kept(options.keep, RepairVerdict)
-    for case in cases(options.first, options.instances):
+    for case in cases(options.first, options.instances, options.kind):
         if case.seed not in kept:
             kept.add(verdict_of(case))
     return _summary(kept.since(options.first, options.instances))
