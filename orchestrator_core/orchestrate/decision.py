@@ -15,6 +15,7 @@ from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.dates import has_deadlines, lateness_first
 from orchestrator_core.plan.first_bound import first_bound
 from orchestrator_core.plan.objective import MAKESPAN
+from orchestrator_core.plan.objectives.judge import keeps
 
 BOUNDING = 0.5
 """Seconds of a planning in which a bound on the makespan may have its part."""
@@ -92,7 +93,7 @@ def _verdict(
         objective = lateness_first(objective)
     if max_price is not None:
         by_price = worth(instance, pessimistic, schedule, price_first(objective), 0.0)
-        if by_price.default[0] > max_price:
+        if not keeps(by_price.default[0], max_price):
             return by_price
     if objective == MAKESPAN:
         bound = forecast.result.lower_bound

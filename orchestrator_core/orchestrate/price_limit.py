@@ -13,6 +13,7 @@ from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.share import share_of
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.objectives.judge import keeps
 from orchestrator_core.plan.objectives.pareto import ParetoFront, ParetoPoint, pareto
 from orchestrator_core.plan.objectives.values import evaluate
 from orchestrator_core.plan.schedule import Schedule
@@ -27,7 +28,7 @@ def within_price(forecast: Forecast, limit: float, budget: Budget | None) -> tup
         budget: of looking for another plan; None for `share_of` the run.
     """
     price = price_of(forecast.instance, forecast.result.schedule)
-    if price <= limit:
+    if keeps(price, limit):
         return forecast, ""
     front = _front(forecast, budget or share_of(forecast.instance))
     point = front.within("price", limit)

@@ -80,6 +80,16 @@ def test_a_limit_that_the_best_plan_keeps_changes_nothing() -> None:
     assert one.reason == other.reason
 
 
+def test_a_limit_that_is_met_exactly_is_kept() -> None:
+    """3 s at 0.1 a second, which as floats make 0.30000000000000004."""
+    builder = TaskGraph.build()
+    for i in range(3):
+        builder.task(f"t{i}", kind="t", seconds=1.0)
+    only = Cluster([Worker("w", price=360.0)])
+    orchestrator = Orchestrator(MemoryStore(), budget=Budget(iterations=3), max_price=0.3)
+    assert "cheapest" not in orchestrator.advise(builder.done(), only, "flow").reason
+
+
 def test_the_price_comes_before_the_other_criteria() -> None:
     assert price_first(Objective.of("tardiness,price")) == Objective.of("price,tardiness")
     assert price_first(Objective()) == Objective.of("price,makespan")

@@ -6,11 +6,12 @@ import pytest
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
-from orchestrator_core.graph import Task, Worker
+from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.cpsat.solve import solve
 from orchestrator_core.plan.cpsat.wire import Answer, Limits
-from orchestrator_core.plan.time_indexed import optimal_makespan
+from orchestrator_core.plan.objectives.values import evaluate
+from orchestrator_core.plan.time_indexed import optimal_makespan, optimal_value
 from tests.plan.known import KNOWN, Known, instance_of
 from tests.plan.tiny import tiny_instance, tiny_instances
 
@@ -48,6 +49,20 @@ def test_says_when_nothing_fits_in_the_horizon() -> None:
     instance = instance_of([Task("a", seconds=2), Task("b", seconds=2)], [Worker("w")])
     with pytest.raises(InfeasibleInstance, match="within 3 ticks"):
         optimal_makespan(instance, tick=1.0, horizon=3)
+
+
+def test_the_price_counts_what_is_on_its_way_when_the_last_task_has_ended() -> None:
+    """b waits for nothing but the start of what a hands on, which takes 8 s to arrive: w1 is leased
+    for 2 + 8 s, w0 for 8 s. That is so, too, if everything begins as late as the horizon allows."""
+    tasks = [
+        Task("a", seconds=2, output_bytes=8, eligible=("w1",)),
+        Task("b", seconds=1, eligible=("w0",)),
+    ]
+    cluster = Cluster([Worker("w0", price=3600), Worker("w1", price=3600)], Link(bandwidth=1.0))
+    instance = Instance.price(TaskGraph.from_tasks(tasks, [Edge("a", "b", nbytes=0.0)]), cluster)
+    found = optimal_value(instance, "price", tick=1.0)
+    assert found.value == pytest.approx((18.0,))
+    assert evaluate(instance, found.schedule, "price") == pytest.approx((18.0,))
 
 
 def _by_cpsat(instance: Instance) -> Answer:

@@ -18,6 +18,12 @@ Value = tuple[float, ...]
 """One number for each criterion of an objective."""
 
 
+def keeps(value: float, limit: float) -> bool:
+    """Is the value of a criterion within a limit? One that is met exactly may be exceeded by the
+    rounding of sums."""
+    return value <= limit + EQUAL * abs(limit)
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Compares schedules of an instance by an objective; a plain makespan to the last bit."""

@@ -24,7 +24,7 @@ from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.front import Front
-from orchestrator_core.plan.objectives.judge import Judge, Value
+from orchestrator_core.plan.objectives.judge import Judge, Value, keeps
 from orchestrator_core.plan.objectives.neighbours import Neighbours
 from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS, finished
 from orchestrator_core.plan.objectives.worker_subsets import worker_subsets
@@ -80,7 +80,7 @@ class ParetoFront:
         if np.isnan(most):
             raise InvalidInput(f"the limit is {shown(limit)}; give a number, such as 1.5")
         k = self.criteria.index(criterion)
-        return next((point for point in self.points if point.value[k] <= most), None)
+        return next((point for point in self.points if keeps(point.value[k], most)), None)
 
 
 def pareto(

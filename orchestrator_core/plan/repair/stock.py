@@ -14,8 +14,8 @@ from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING
 
 
 def with_modes(basis: Basis, remains: Remains) -> Remains:
-    """The same rest, in which every waiting task has its mode; what the stock does not suffice for
-    is blocked, the last tasks first."""
+    """The same rest where the stock suffices whatever the modes; otherwise every waiting task has
+    its mode, and what the stock does not suffice for is blocked, the last tasks first."""
     return _Modes(basis, remains).chosen()
 
 
@@ -36,6 +36,8 @@ class _Modes:
         self.units = np.flatnonzero((r.status == WAITING) & (r.fixed_mode < 0))
 
     def chosen(self) -> Remains:
+        if self._suffices():
+            return self.remains
         thrifty = self._thriftiest()
         planned = self.rest.mode[self.units]
         keep = self.remains.known[self.units] & self._possible()[planned]
@@ -59,6 +61,12 @@ class _Modes:
                 out.append(int(self.units[i]))
                 taken = taken - self.takes[mode[i]]
         return np.array(out, dtype=np.int64)
+
+    def _suffices(self) -> bool:
+        """For the modes of each task that take the most."""
+        p = self.basis.problem
+        most = [self.takes[p.mode_begin[u] : p.mode_end[u]].max(axis=0) for u in self.units]
+        return bool((np.sum(most, axis=0) <= self.left).all())
 
     def _fits(self, mode: Ints) -> bool:
         return bool((self.takes[mode].sum(axis=0) <= self.left).all())

@@ -51,7 +51,8 @@ def _tardiness(program: Program) -> Criterion:
 
 def _price(program: Program) -> Criterion:
     """The ticks for which a worker is opened and not closed. It is opened by what starts on it or
-    arrives; it stays open until all is completed on it and has arrived from it and at it."""
+    arrives; it stays open until all is completed on it and has arrived from it and at it, which it
+    has to within the horizon: what is later would not be counted."""
     whole, unit = _whole([w.price for w in program.instance.cluster.workers], "price")
     total: Any = program.model.new_constant(0)
     for d, k in enumerate(whole):
@@ -73,6 +74,7 @@ def _open(program: Program, d: int, opened: Steps) -> None:
 
 
 def _close(program: Program, d: int, opened: Steps, closed: Steps) -> None:
+    program.model.add(closed.ever == opened.ever)
     for t in range(program.horizon + 1):
         program.model.add(closed.at(t) <= opened.at(t))
         for job in program.jobs:

@@ -51,16 +51,25 @@ def optimal_makespan(instance: Instance, tick: float, horizon: int | None = None
 
 
 def optimal_value(
-    instance: Instance, objective: Objective | str, tick: float, horizon: int | None = None
+    instance: Instance,
+    objective: Objective | str,
+    tick: float,
+    horizon: int | None = None,
+    *,
+    seconds: float = math.inf,
 ) -> OptimalValue:
     """The least value of a tiny instance whose times, due dates too, are all whole ticks.
 
     Of several criteria, each is minimised with the ones before it held at their least. The default
     horizon is enough for each criterion: a gap in which nothing runs or is on its way can be cut
-    out, which makes no end later, no lease longer and no peak higher.
+    out, which makes no end later, no lease longer and no peak higher. A price counts only what has
+    arrived within the horizon.
 
-    Args, Raises: as `optimal_makespan`; and UnsupportedInstance if weights, prices or bytes have no
-        common unit.
+    Args:
+        seconds: of wall time for each criterion at most.
+
+    Other args, Raises: as `optimal_makespan`; and UnsupportedInstance if weights, prices or bytes
+        have no common unit, or the seconds are over.
     """
     if horizon is None:
         horizon = math.ceil(serial_seconds(instance) / tick - 1e-9)
@@ -72,16 +81,22 @@ def optimal_value(
     for name in Objective.of(objective).criteria:
         criterion = criterion_of(program, name)
         program.model.minimize(criterion.expression)
-        solver = _solved(program)
+        solver = solved(program, seconds)
         least = round(solver.objective_value)
         program.model.add(criterion.expression <= least)
         value.append(least * criterion.unit)
     return OptimalValue(tuple(value), read(program, solver))
 
 
-def _solved(program: Program) -> cp_model.CpSolver:
+def solved(program: Program, seconds: float) -> cp_model.CpSolver:
+    """The solver, with an optimal solution of the program.
+
+    Raises:
+        InfeasibleInstance: if there is none. UnsupportedInstance: if the seconds do not suffice.
+    """
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(program.model)
     if status == cp_model.INFEASIBLE:
         raise InfeasibleInstance(

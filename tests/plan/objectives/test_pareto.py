@@ -39,6 +39,16 @@ def test_front_by_hand() -> None:
     assert front.within("price", 1.0) is None
 
 
+def test_a_limit_that_is_met_exactly_is_kept() -> None:
+    """A lease of 3 s at 0.1 a second, which as floats make 0.30000000000000004."""
+    cluster = Cluster([Worker("w", price=360.0)])
+    tasks = [Task(f"t{i}", seconds=1) for i in range(3)]
+    front = pareto(Instance.price(TaskGraph.from_tasks(tasks), cluster), Budget(iterations=5))
+    assert front.points[0].value[1] > 0.3
+    assert front.within("price", 0.3) is front.points[0]
+    assert front.within("price", 0.299999) is None
+
+
 @pytest.mark.parametrize("criteria", [("makespan", "price"), ("tardiness", "memory", "busy-price")])
 def test_points_are_valid_sorted_and_not_dominated(criteria: tuple[str, ...]) -> None:
     for seed, instance in dressed_instances(range(500, 520)):

@@ -341,6 +341,17 @@ def test_threads_that_are_overcrowded_already_are_not_filled_again() -> None:
             assert row(result, "c").start == max(end, 9.0)
 
 
+def test_where_the_stock_suffices_for_all_modes_the_faster_one_is_taken() -> None:
+    """b is to begin at 1 s in its first mode; by then it is known that the second one is faster."""
+    modes = (Mode("one", consumes={"credit": 1}), Mode("other", consumes={"credit": 2}))
+    graph = TaskGraph.from_tasks([Task("a", seconds=1), Task("b", modes=modes)])
+    plan = Schedule([Assignment("a", "w0", 0, 1), Assignment("b", "w0", 1, 4)])
+    for credit, ends in ((2.0, 2.0), (1.0, 4.0)):
+        cluster = Cluster([Worker("w0")], stock={"credit": credit})
+        instance = Instance(graph, cluster, np.array([[1.0], [3.0], [1.0]]))
+        assert repaired(instance, plan, 0.5).makespan == ends
+
+
 def test_what_the_stock_does_not_suffice_for_is_left_out() -> None:
     modes = (Mode("fast", consumes={"credit": 2}), Mode("slow", consumes={"credit": 1}))
     tasks = [Task("a", consumes={"credit": 1}), Task("b", modes=modes), Task("c", modes=modes[:1])]
