@@ -239,13 +239,22 @@ def _maker(flow: Dataflow, atom: Atom) -> Node | None:
     return found
 
 
-ROUNDED = frozenset({"dot_general", "select_n", "max", "min", "gather"})
+ROUNDED = frozenset({"dot_general", "gather"})
 """What is never rounded together with a difference that reads it."""
+
+CHOICES = frozenset({"select_n", "max", "min"})
+"""Compilers may take the difference of what is chosen from, before they choose."""
 
 
 def _rounds_late(flow: Dataflow, node: Node) -> bool:
     """Is it a difference that a compiler may round together with what makes its first operand?"""
-    given = _maker(flow, node.inputs[0]) if node.name == "sub" else None
+    return node.name == "sub" and _is_late(flow, node.inputs[0])
+
+
+def _is_late(flow: Dataflow, atom: Atom) -> bool:
+    given = _maker(flow, atom)
+    if given is not None and given.name in CHOICES:
+        return any(_is_late(flow, each) for each in given.inputs[given.name == "select_n" :])
     return given is not None and given.name not in ROUNDED
 
 

@@ -62,6 +62,18 @@ def test_a_gradient_with_some_saturated_rows() -> None:
     np.testing.assert_allclose(ours[1], theirs[1], atol=2e-5 * np.abs(theirs[1]).max())
 
 
+def test_the_gradient_of_saturated_weights_that_are_scaled_and_masked() -> None:
+    """A product, chosen or not, may be rounded together with the difference from the largest."""
+
+    def of(q: Array, k: Array, v: Array) -> Array:
+        return jax.nn.softmax(jnp.where(CAUSAL, q @ k.T * 0.3, -jnp.inf)) @ v
+
+    given = (Q * 100, K * 100, V * 100)
+    ours, theirs = both(jax.grad(lambda *a: jnp.sin(of(*a)).sum(), (0, 1, 2)), *given)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-5 * np.abs(b).max())
+
+
 @pytest.mark.parametrize(
     "bad", [np.nan, np.inf, pytest.param(-np.inf, marks=pytest.mark.slow), 3e38]
 )
