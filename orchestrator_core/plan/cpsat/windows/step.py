@@ -92,7 +92,7 @@ def open_window(
         else None
     )
     window = build_window(around, unit, target, pulls)
-    solver = new_solver()
+    solver = new_solver(proves=False)  # of a window, to which nobody looks for a bound
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = work
     solver.parameters.max_time_in_seconds = seconds
