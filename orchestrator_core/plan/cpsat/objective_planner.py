@@ -68,9 +68,9 @@ class ObjectiveCpSat:
         yield from _search(brief, v, minimise(v, brief.objective), self._solver(brief.budget))
 
     def _solver(self, budget: Budget) -> cp_model.CpSolver:
-        from ortools.sat.python import cp_model
+        from orchestrator_core.plan.cpsat.solver import new_solver
 
-        solver = cp_model.CpSolver()
+        solver = new_solver()
         solver.parameters.random_seed = budget.seed % 2**31
         if budget.iterations is None:
             solver.parameters.max_time_in_seconds = budget.seconds

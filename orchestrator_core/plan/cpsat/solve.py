@@ -22,6 +22,7 @@ from orchestrator_core.plan.cpsat.kinds import Kinds, kinds_of
 from orchestrator_core.plan.cpsat.model import build_model
 from orchestrator_core.plan.cpsat.reach import reach
 from orchestrator_core.plan.cpsat.rough import lateness, rough_schedule
+from orchestrator_core.plan.cpsat.solver import new_solver
 from orchestrator_core.plan.cpsat.thread import BetterBound, End, SearchThread, Solution
 from orchestrator_core.plan.cpsat.ticks import MOST_TICKS, Ticks
 from orchestrator_core.plan.cpsat.variables import Variables
@@ -131,7 +132,7 @@ def _lowest(ticks: Ticks, lower_bound: float) -> int:
 
 
 def _solver(v: Variables, limits: Limits, work: float | None, share: float) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
+    solver = new_solver()
     parameters = solver.parameters
     parameters.random_seed = limits.seed % 2**31
     parameters.relative_gap_limit = limits.gap / (1.0 + limits.gap)

@@ -20,6 +20,7 @@ from ortools.sat.python import cp_model
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.loads import Load
+from orchestrator_core.plan.cpsat.solver import new_solver
 from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.expand import Problem
 
@@ -232,7 +233,7 @@ def solver_of(seconds: float, work: float) -> cp_model.CpSolver:
     Linear programs, probing and symmetries cost here more than they bring: with 20 ancestors the
     same optima took 0.17 s without them and 1.2 s with them.
     """
-    solver = cp_model.CpSolver()
+    solver = new_solver()
     solver.parameters.num_workers = 1
     solver.parameters.linearization_level = 0
     solver.parameters.cp_model_probing_level = 0

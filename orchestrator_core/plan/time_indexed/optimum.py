@@ -10,6 +10,7 @@ from ortools.sat.python import cp_model
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
 from orchestrator_core.plan.cpsat.lengths import serial_seconds
+from orchestrator_core.plan.cpsat.solver import new_solver
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.time_indexed.criteria import criterion_of
@@ -94,7 +95,7 @@ def solved(program: Program, seconds: float) -> cp_model.CpSolver:
     Raises:
         InfeasibleInstance: if there is none. UnsupportedInstance: if the seconds do not suffice.
     """
-    solver = cp_model.CpSolver()
+    solver = new_solver()
     solver.parameters.num_workers = 1
     solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(program.model)

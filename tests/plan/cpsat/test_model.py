@@ -19,6 +19,7 @@ from orchestrator_core.plan.cpsat.left_shift import left_shift
 from orchestrator_core.plan.cpsat.lengths import serial_seconds
 from orchestrator_core.plan.cpsat.model import build_model
 from orchestrator_core.plan.cpsat.solve import solve
+from orchestrator_core.plan.cpsat.solver import new_solver
 from orchestrator_core.plan.cpsat.symmetry import unit_groups, worker_classes
 from orchestrator_core.plan.cpsat.variables import Variables
 from orchestrator_core.plan.cpsat.wire import Answer, Limits
@@ -89,7 +90,7 @@ def test_times_that_are_no_whole_ticks_still_give_valid_schedules_and_bounds(kno
 
 
 def _objective(v: Variables, **parameters: bool) -> int:
-    solver = cp_model.CpSolver()
+    solver = new_solver()
     solver.parameters.num_workers = 1
     for name, value in parameters.items():
         setattr(solver.parameters, name, value)

@@ -15,6 +15,7 @@ from orchestrator_core.plan.cpsat.lengths import serial_seconds
 from orchestrator_core.plan.cpsat.model import build_model
 from orchestrator_core.plan.cpsat.objective import minimise
 from orchestrator_core.plan.cpsat.objective_planner import ObjectiveCpSat
+from orchestrator_core.plan.cpsat.solver import new_solver
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.bounds import value_bound
 from orchestrator_core.plan.objectives.judge import Judge
@@ -36,7 +37,7 @@ def _by_cpsat(instance: Instance, objective: str) -> Solved | None:
     """(values, bound on the first), or None if there is no schedule."""
     v = build_model(expand(instance))
     minimised = minimise(v, Objective.of(objective))
-    solver = cp_model.CpSolver()
+    solver = new_solver()
     solver.parameters.num_workers = 1
     status = solver.solve(v.cp)
     if status == cp_model.INFEASIBLE:

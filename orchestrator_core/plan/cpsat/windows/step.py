@@ -8,6 +8,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.plan.cpsat.solver import new_solver
 from orchestrator_core.plan.cpsat.ticks import choose_ticks
 from orchestrator_core.plan.cpsat.windows.build import build_window
 from orchestrator_core.plan.cpsat.windows.frame import band_size, frame
@@ -91,7 +92,7 @@ def open_window(
         else None
     )
     window = build_window(around, unit, target, pulls)
-    solver = cp_model.CpSolver()
+    solver = new_solver(proves=False)  # of a window, to which nobody looks for a bound
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = work
     solver.parameters.max_time_in_seconds = seconds
