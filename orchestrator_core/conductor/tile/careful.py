@@ -70,6 +70,9 @@ def _kept(first: Any, given: Sequence[Any]) -> Any:
 
 
 def plain_runner(one: Pass, size: dict[Role, int]) -> Runner:
-    """All tiles are visited; they are of one size if the axes have a divisor that will do."""
+    """All tiles are visited; they are of one size if the axes have a divisor that will do, unless
+    numbers in them are compared with those of other passes."""
+    if one.compares:
+        return Runner(one, size, False)
     sizes = {role: even(one.length[role], most) for role, most in size.items()}
     return Runner(one, aligned(one, sizes), False)

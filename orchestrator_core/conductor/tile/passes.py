@@ -73,6 +73,13 @@ class Pass:
         """Are all tiles of one size, so that the last of an axis overlaps the one before it?"""
         return may_overlap(self.flow, self.accumulators)
 
+    @cached_property
+    def compares(self) -> bool:
+        """Does it make what is compared with numbers of other passes, or made from such? Then its
+        tiles must have their size: a compiler may round a product otherwise in another one."""
+        pairs = (step.made[0] for step in self.recipe.steps if len(roles(step.spec)) == 2)
+        return not self.flow.compared.isdisjoint(pairs)
+
     @property
     def inner(self) -> Role:
         return ROLES[1 - ROLES.index(self.outer)]

@@ -1,12 +1,10 @@
 """What a pass costs: the price of its tile program, which is traced, times the tiles that are done.
 
-Tiles that a mask makes from positions alone leaves out are counted by the same proofs as at run
-time, with numbers of usual size in the place of what is not known yet.
+Tiles that a mask made from positions alone leaves out are not counted.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,20 +19,12 @@ from orchestrator_core.conductor.cost import (
     this_device,
     work_of,
 )
-from orchestrator_core.conductor.facts.axes import ROLES, Role, full_shape, tile_shape
-from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
-from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real
+from orchestrator_core.conductor.facts.axes import Role, full_shape, tile_shape
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
-from orchestrator_core.conductor.ir.value import Literal, Value
-from orchestrator_core.conductor.tile.recipe import Key, Wanted
+from orchestrator_core.conductor.tile.foretold import counted, gone
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.skews.unmet import unmet_work
-from orchestrator_core.conductor.tile.skip import Blocks, intervals
-
-USUAL = 100.0
-"""Elements of what is not known yet are thought to be between its inverse and this."""
-
 
 @dataclass(frozen=True)
 class PassPrice:
@@ -66,10 +56,10 @@ class Prices:
 def pass_price(runner: Runner) -> PassPrice:
     """Of one pass on this device."""
     device, graph = this_device(), tile_graph(runner)
-    count = {role: math.ceil(runner.one.length[role] / runner.size[role]) for role in ROLES}
+    count = counted(runner.one, runner.size)
     tiles = count["i"] * count["j"]
-    gone = _gone(runner, count)
-    skipped = int(gone.sum())
+    left_out = _gone(runner, count)
+    skipped = int(left_out.sum())
     work = work_of(graph, device.platform)
     inside = peak(graph, device.platform)
     once = seconds(graph, device.holding(inside)) + device.step_s
@@ -84,7 +74,7 @@ def pass_price(runner: Runner) -> PassPrice:
         done.kernels,
         done.calls,
     )
-    less = sum(seconds_of_work(each, device) for each in unmet_work(runner, gone))
+    less = sum(seconds_of_work(each, device) for each in unmet_work(runner, left_out))
     return PassPrice(once * (tiles - skipped) + rows - less, whole, tiles, skipped)
 
 
@@ -122,29 +112,6 @@ def skipped_tiles(runner: Runner, count: dict[Role, int]) -> int:
 
 def _gone(runner: Runner, count: dict[Role, int]) -> Any:
     """Which, of (outer tiles, inner tiles)."""
-    one = runner.one
-    gone = np.full((count[one.outer], count[one.inner]), runner.is_skipping)
-    if not runner.is_skipping:
-        return gone
-    blocks = Blocks(dict.fromkeys(ROLES, 0), count, runner.size)
-    leaves = {key: usual_interval(key) for key in one.recipe.leaves}
-    known = intervals(one.recipe, blocks, one.outer, leaves)
-
-    def interval(wanted: Wanted) -> Interval:
-        return _of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
-
-    for each in one.accumulators:
-        gone = gone & (each.need(interval) < -USUAL)
-    return gone
-
-
-def _of_literal(literal: Literal) -> Interval:
-    return exactly(literal.value)
-
-
-def usual_interval(key: Key) -> Interval:
-    value: Value = key[0]
-    if not is_real(value.dtype):
-        return UNKNOWN
-    low, high = (0.0, 1.0) if value.dtype == np.bool_ else (1 / USUAL, USUAL)
-    return Interval(np.asarray(low), np.asarray(high), np.bool_(True))
+    if runner.is_skipping:
+        return gone(runner.one, runner.size, count)
+    return np.full((count[runner.one.outer], count[runner.one.inner]), False)

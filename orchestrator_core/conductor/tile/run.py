@@ -19,6 +19,7 @@ from jax import lax
 from orchestrator_core.conductor.facts.axes import Role, full_shape
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.tile.accumulators import Accumulator, Tiles
+from orchestrator_core.conductor.tile.foretold import may_gain
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key
 from orchestrator_core.conductor.tile.skip import Blocks, may_skip, needs
@@ -69,9 +70,9 @@ class Runner:
     def accumulators(self) -> tuple[Accumulator, ...]:
         return self.one.accumulators
 
-    @property
+    @functools.cached_property
     def is_skipping(self) -> bool:
-        return self.skips and may_skip(self.one)
+        return self.skips and may_skip(self.one) and may_gain(self.one, self.size)
 
     def _segments(self, role: Role) -> list[tuple[int, int, int]]:
         """First element, number of tiles, and their size; the rest of the axis comes last."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from orchestrator_core.conductor import Goal, conduct
+from orchestrator_core.conductor import Conducted, Goal, conduct
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.tile.settings import TileSettings
 
@@ -152,6 +152,21 @@ def test_attention_to_the_best_keys(given: Any) -> None:
     """What is compared with the k-th largest has the same bits as that, in every pass."""
     graph = check(best_keys, given())
     assert keeps_nothing(graph)
+
+
+def test_rows_that_are_summed_again_beside_what_is_not_finite_know_their_best_keys() -> None:
+    """In tiles of another size the k-th largest would be rounded otherwise, and left out."""
+
+    def of(x: Array, y: Array, v: Array) -> Array:
+        scores = jnp.einsum("hqd,hkd->hqk", x, y)
+        least = lax.top_k(scores, K)[0][..., -1:]
+        return jax.nn.softmax(jnp.where(scores >= least, scores, -jnp.inf)) @ v
+
+    random = np.random.default_rng(0)
+    x, y, v = (random.normal(size=(2, 64, 8)).astype("float32") for _ in range(3))
+    v[0, 50, 1] = np.nan
+    goal = Goal(always=True)
+    assert_same([jax.jit(of)(x, y, v)], [Conducted(of, goal)(x, y, v)], 5e-6)
 
 
 def test_gradients_of_attention_to_the_best_keys() -> None:

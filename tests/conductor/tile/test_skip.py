@@ -64,6 +64,31 @@ def test_a_mask_made_of_positions_leaves_tiles_out(qkv: Any) -> None:
     assert skipped(graph) == [0]
 
 
+def is_proving(function: Any, given: Any) -> bool:
+    """Are there proofs at run time?"""
+    graph, _ = in_tiles(function, given)
+    return any(node.params["runner"].is_skipping for node in passes(graph))
+
+
+def test_there_are_no_proofs_where_positions_tell_that_no_tile_is_left_out(qkv: Any) -> None:
+    def by_slope(q: Array, k: Array, v: Array, slope: Array) -> Array:
+        position = jnp.arange(S)
+        return jax.nn.softmax(q @ k.T - slope * abs(position[:, None] - position)) @ v
+
+    def by_length(q: Array, k: Array, v: Array, length: Array) -> Array:
+        return jax.nn.softmax(jnp.where(jnp.arange(S) < length, q @ k.T, -1e30)) @ v
+
+    def given_whole(q: Array, k: Array, v: Array, mask: Array) -> Array:
+        return jax.nn.softmax(jnp.where(mask, q @ k.T, -1e30)) @ v
+
+    assert is_proving(attention(causal), qkv)
+    assert not is_proving(attention(lambda i, j: i >= -j), qkv)
+    assert not is_proving(attention(lambda i, j: (i != j) & (i % 2 == j % 2)), qkv)
+    more = jnp.float32(1), jnp.int32(50), jnp.ones((S, S), bool)
+    for function, each in zip((by_slope, by_length, given_whole), more, strict=True):
+        assert is_proving(function, (*qkv, each))
+
+
 @pytest.mark.parametrize(("number", "place"), [(np.nan, 1), (np.nan, 2), (np.inf, 0), (-np.inf, 2)])
 def test_what_is_not_finite_in_a_skipped_tile_still_counts(
     qkv: Any, number: float, place: int
