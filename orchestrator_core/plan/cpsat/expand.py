@@ -114,6 +114,8 @@ def expand(
     most: int = MOST_TICKS,
     reach: Reach | None = None,
     better: bool = False,
+    *,
+    dates: bool = False,
 ) -> Expanded:
     """The instance in ticks.
 
@@ -122,9 +124,11 @@ def expand(
         most: ticks in the horizon, at most.
         reach: of the schedules that are not longer than `makespan`.
         better: where ticks are exact, look for what is shorter than `makespan` only.
+        dates: are deadlines whole ticks, too? A lease may begin as late as one allows.
     """
     horizon = serial_seconds(instance) if makespan is None else makespan
-    ticks = choose_ticks(all_times(instance), horizon, most)
+    deadlines = instance.graph.deadline[instance.graph.deadline < horizon] if dates else ()
+    ticks = choose_ticks([*all_times(instance), *map(float, deadlines)], horizon, most)
     end = ticks.ceil(horizon)
     if better and ticks.exact and makespan is not None:
         end -= 1

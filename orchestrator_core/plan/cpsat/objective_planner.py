@@ -60,7 +60,7 @@ class ObjectiveCpSat:
         from orchestrator_core.plan.cpsat.model import build_model
         from orchestrator_core.plan.cpsat.objective import minimise
 
-        expanded = expand(brief.instance)
+        expanded = expand(brief.instance, dates="price" in brief.objective.criteria)
         if len(brief.instance.graph) == 0 or not expanded.ticks.exact:
             yield Proposal(note="its times are no whole numbers of a tick")
             return

@@ -136,6 +136,18 @@ def test_cpsat_proves_that_there_is_no_schedule() -> None:
     assert [p.lower_bound for p in ObjectiveCpSat().plan(brief)][-1] == math.inf
 
 
+def test_a_lease_begins_as_late_as_a_deadline_allows() -> None:
+    """Durations and releases are multiples of 2 s, the deadline is not: a ends at 1 s, b at 6 s."""
+    tasks = [Task("a", seconds=0, deadline=1), Task("b", seconds=4, release=2)]
+    graph = TaskGraph.from_tasks(tasks, [Edge("a", "b")])
+    instance = Instance.price(graph, Cluster([Worker("w", price=3600.0)]))
+    brief = Brief(instance, Budget(iterations=2000), Objective.of("price"))
+    proposals = list(ObjectiveCpSat().plan(brief))
+    found = [p.schedule for p in proposals if p.schedule is not None]
+    assert evaluate(instance, found[-1], "price") == pytest.approx((5.0,))
+    assert max(p.lower_bound for p in proposals) == pytest.approx(5.0)
+
+
 def test_what_takes_no_time_is_not_paused() -> None:
     """The output of `a` takes 5 bytes until `b` is released, unless both are done just then."""
     tasks = [
