@@ -7,6 +7,7 @@ loop until it comes would stop everybody else. So ready tasks wait in Dask's sta
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Hashable, Set
 
 from orchestrator_core.execute.directives import Key
@@ -15,8 +16,11 @@ from orchestrator_core.execute.directives import Key
 class Awaiting:
     """Which keys wait for a plan; `release` is told those that need not wait any more."""
 
-    def __init__(self, release: Callable[[Collection[Key]], None]) -> None:
-        self._release = release
+    def __init__(
+        self, release: Callable[[Collection[Key]], None], longest: float = math.inf
+    ) -> None:
+        """`longest`: seconds that nothing may wait beyond."""
+        self._release, self._longest = release, longest
         self._loop = asyncio.get_running_loop()
         self._keys: set[Key] = set()
         self._graphs: dict[Hashable, tuple[Collection[Key], asyncio.TimerHandle]] = {}
@@ -35,7 +39,7 @@ class Awaiting:
     def begin(self, graph: Hashable, keys: Collection[Key], seconds: float) -> None:
         """These keys of `graph` wait, `seconds` at most."""
         self._keys.update(keys)
-        timer = self._loop.call_later(seconds, self.end, graph)
+        timer = self._loop.call_later(min(seconds, self._longest), self.end, graph)
         self._graphs[graph] = (keys, timer)
 
     def end(self, graph: Hashable) -> None:

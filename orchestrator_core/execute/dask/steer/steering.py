@@ -22,6 +22,7 @@ from orchestrator_core.execute.dask.steer.compat import choose
 from orchestrator_core.execute.dask.steer.director import Director
 from orchestrator_core.execute.dask.steer.jam import Jams
 from orchestrator_core.execute.dask.steer.live_tasks import PUT_ASIDE, LiveTasks
+from orchestrator_core.execute.dask.steer.longest_wait import longest_wait, within
 from orchestrator_core.execute.dask.steer.lookout import Lookout
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
 from orchestrator_core.execute.dask.steer.standstill import Standstill
@@ -64,7 +65,8 @@ class Steering:
         self._slots, self._stages = self.follower.slots, self.follower.stages
         self._to_hold = self.follower.to_hold
         self.tasks = LiveTasks(scheduler, roster, epoch)
-        self.awaiting = Awaiting(self._go_on)
+        self._longest = longest_wait(scheduler)
+        self.awaiting = Awaiting(self._go_on, self._longest)
         self._alarm = Alarm(self._let_go)
         self._standstill = Standstill(
             scheduler, self._slots, self.awaiting.keys, self._go_on_at_last
@@ -122,10 +124,10 @@ class Steering:
     def follow(self, slots: Mapping[Key, Slot], holds: Mapping[Key, Hold] | None = None) -> None:
         """Follow this plan; keys that have not arrived yet are placed by `arrive`.
 
-        Holds are kept only where the director decides.
+        Holds are kept only where the director decides, and no longer than Dask lets tasks wait.
         """
         if self.carrier is not None:
-            held = holds if self.mode == "director" else None
+            held = within(holds, self._longest) if holds and self.mode == "director" else None
             self._carry(self.follower.planned(slots, held, dict(self.tasks.sent(slots))))
 
     def follow_mended(self, slots: Mapping[Key, Slot]) -> None:
