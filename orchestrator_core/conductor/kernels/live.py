@@ -20,8 +20,8 @@ from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
 from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real
 from orchestrator_core.conductor.ir.value import Literal, Value
-from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.foretold import USUAL, usual_interval
+from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Wanted
 from orchestrator_core.conductor.tile.skip import (
     Blocks,

@@ -26,6 +26,7 @@ from orchestrator_core.conductor.tile.foretold import counted, gone
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.skews.unmet import unmet_work
 
+
 @dataclass(frozen=True)
 class PassPrice:
     """Attributes:
