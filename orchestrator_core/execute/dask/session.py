@@ -84,6 +84,7 @@ class Session:
             self.counters,
             self.fault,
             options.hung_after or 0.0,
+            self.recorder.has_run,
         )
         self.announcing = Announcing(self.announcements, self.recorder, self.steering, self.control)
         self.elastic = Elastic(scheduler, self.roster, self.control.remaining, self.fault)
@@ -270,6 +271,7 @@ class Session:
     def add_worker(self, address: str) -> None:
         """A worker joined; its tasks, if it was there before, are planned again."""
         name = self.roster.add(address)
+        self.control.worker_joined(address)
         self.steering.worker_joined(name)
         self._begin_early()
         self._spawn(self._welcome(address))
@@ -278,6 +280,7 @@ class Session:
     def remove_worker(self, address: str) -> None:
         """A worker left; the scheduler has already decided anew about its tasks."""
         self.meters.forget(address)
+        self.recorder.forget(address)
         name = self.roster.remove(address)
         self.announcements.prepared.pop(name or "", None)
         if name is not None and name not in self.roster:

@@ -44,6 +44,7 @@ class Recorder:
         self._roster = roster
         self._ledgers: dict[Key, Ledger] = {}
         self._attempts: dict[Key, int] = {}
+        self._ran: set[str] = set()
 
     def __contains__(self, key: object) -> bool:
         return key in self._ledgers
@@ -70,6 +71,14 @@ class Recorder:
             if ledgers.get(key) is ledger:
                 del ledgers[key]
                 attempts.pop(key, None)
+
+    def has_run(self, address: str) -> bool:
+        """Has the worker at that address ended a watched task since it joined?"""
+        return address in self._ran
+
+    def forget(self, address: str) -> None:
+        """The worker at that address is gone."""
+        self._ran.discard(address)
 
     def transition(self, ledger: Ledger, key: Key, finish: str, detail: Mapping[str, Any]) -> None:
         """The scheduler moved a task of `ledger`; `detail` is what it knows about that."""
@@ -101,6 +110,7 @@ class Recorder:
                 transferred += self._transfer(worker, span)
         if begun is None or ended is None:
             return  # scattered data
+        self._ran.add(worker)
         place = self._roster.identity(worker)
         # Clocks of different machines agree only roughly.
         start = begun - ledger.started_at

@@ -50,8 +50,10 @@ class Control:
         counters: Counters,
         fault: Callable[[str, Exception], None],
         patience: float,
+        has_run: Callable[[str], bool],
     ) -> None:
-        """`patience`: seconds of silence after which a worker counts as hung; 0 for never."""
+        """`patience`: seconds of silence after which a worker counts as hung; 0 for never.
+        `has_run`: as of `Watchdog`."""
         self._scheduler = scheduler
         self._roster = roster
         self._steering = steering
@@ -65,7 +67,7 @@ class Control:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
         self._timer: asyncio.TimerHandle | None = None
         self._prefetcher = Prefetcher(scheduler, roster, steering.follower, fault)
-        self._watchdog = Watchdog(scheduler, patience, self._longest)
+        self._watchdog = Watchdog(scheduler, patience, self._longest, has_run)
 
     def __len__(self) -> int:
         return len(self._steered)
@@ -148,6 +150,10 @@ class Control:
             self._timer.cancel()
             self._timer = None
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def worker_joined(self, address: str) -> None:
+        """A worker is there (again)."""
+        self._watchdog.joined(self._scheduler.workers[address])
 
     def transition(self, key: Key, finish: str) -> None:
         """The scheduler moved a task; called in the transition."""

@@ -2,7 +2,10 @@
 
 A stopped process keeps its connections, so Dask waits for `distributed.scheduler.worker-ttl`, five
 minutes as a rule, and whoever needs an output of it waits as long. A worker is given three times
-what its longest task should take, for a task may well keep its whole process busy. Who cannot hear
+what its longest task should take, for a task may well keep its whole process busy. A worker reads
+its tasks on its event loop, and imports there what they need, which takes long for large libraries
+on slow disks: one that has not ended a task yet is given more time, or it would be stopped at each
+start anew. Who comes back was not hung: from then on all are given twice the time. Who cannot hear
 says nothing of others: while the scheduler's own loop stands still, nobody is silent; and if nobody
 at all is heard, it is hardly the workers that are hung.
 """
@@ -11,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING
 
 from distributed.metrics import time
@@ -28,6 +31,9 @@ MISSED = 10
 TASKS = 3.0
 """So many times its longest task may a worker be silent."""
 
+FIRST = 6.0
+"""So many times longer may a worker be silent until it has ended its first task."""
+
 DEAF = 1.0
 """After so many seconds without a look, silence is counted from anew."""
 
@@ -36,13 +42,20 @@ class Watchdog:
     """Looks for workers that are silent for too long."""
 
     def __init__(
-        self, scheduler: Scheduler, patience: float, longest: Callable[[WorkerState], float]
+        self,
+        scheduler: Scheduler,
+        patience: float,
+        longest: Callable[[WorkerState], float],
+        has_run: Callable[[str], bool],
     ) -> None:
         """Args:
         patience: seconds of silence that any worker is allowed; 0 to watch nothing.
         longest: seconds that the longest of the tasks sent to a worker should take.
+        has_run: has the worker at this address ended a task since it joined?
         """
         self._scheduler, self._patience, self._longest = scheduler, patience, longest
+        self._has_run = has_run
+        self._taken_off: set[Hashable] = set()
         self._leaving: set[asyncio.Task[object]] = set()
         self._looked = self._awake = 0.0
 
@@ -56,6 +69,7 @@ class Watchdog:
         if len(hung) == len(self._scheduler.workers):
             return 0
         for worker in hung:
+            self._taken_off.add(_lasting(worker))
             silent = now - worker.last_seen
             log.warning(
                 "worker %s has not been heard of for %.1f s and is taken off the cluster; what it "
@@ -76,10 +90,23 @@ class Watchdog:
             leaving.add_done_callback(self._leaving.discard)
         return len(hung)
 
+    def joined(self, worker: WorkerState) -> None:
+        """A worker is there; was it taken off for being hung?"""
+        who = _lasting(worker)
+        if who in self._taken_off:
+            self._taken_off.discard(who)
+            self._patience *= 2.0
+
     def _hung(self, now: float) -> Iterable[WorkerState]:
-        least = max(self._patience, MISSED * heartbeat_interval(len(self._scheduler.workers)))
+        usual = max(self._patience, MISSED * heartbeat_interval(len(self._scheduler.workers)))
         for worker in self._scheduler.workers.values():
             silent = now - max(worker.last_seen, self._awake)
             needed = bool(worker.processing or worker.has_what)
+            least = usual if self._has_run(worker.address) else FIRST * usual
             if needed and silent > least and silent > TASKS * self._longest(worker):
                 yield worker
+
+
+def _lasting(worker: WorkerState) -> Hashable:
+    """What stays the same when its process begins anew."""
+    return worker.nanny or worker.name

@@ -9,17 +9,24 @@ from distributed import Client, Scheduler, Worker
 
 from orchestrator_core.execute.dask.plans import watchdog
 from orchestrator_core.execute.dask.plans.watchdog import Watchdog
-from tests.execute.dask.cluster import cluster_test, until
+from tests.execute.dask.advisors import FixedAdvisor, plugin_of
+from tests.execute.dask.cluster import cluster_test, layers, result, start, stop, until
 
 
 class Clock:
-    """A clock that the test sets; it looks ten times a second."""
+    """A clock that the test sets; it looks ten times a second.
+
+    Attributes:
+        silent: addresses of workers that are not heard of. new: of those that have not ended a
+            task yet.
+    """
 
     def __init__(self, patch: pytest.MonkeyPatch, s: Scheduler, *silent: Worker) -> None:
         self.now = 1e9
+        self.new: set[str] = set()
         patch.setattr(watchdog, "time", lambda: self.now)
-        self._scheduler, self._silent = s, {worker.address for worker in silent}
-        self._dog = Watchdog(s, 10.0, lambda worker: 1.0)
+        self._scheduler, self.silent = s, {worker.address for worker in silent}
+        self.dog = Watchdog(s, 10.0, lambda _: 1.0, lambda address: address not in self.new)
 
     def look(self, seconds: float) -> int:
         """All but the silent are heard of; how many are taken off in that time?"""
@@ -27,8 +34,8 @@ class Clock:
         for _ in range(round(seconds * 10)):
             self.now += 0.1
             for address, worker in self._scheduler.workers.items():
-                worker.last_seen = 0.0 if address in self._silent else self.now
-            found = found or self._dog.look()
+                worker.last_seen = 0.0 if address in self.silent else self.now
+            found = found or self.dog.look()
         return found
 
 
@@ -72,3 +79,55 @@ async def test_what_was_missed_while_the_loop_stood_still_does_not_count(
         assert clock.look(9.9) == 0
         assert clock.look(0.4) == 1
     del data
+
+
+@cluster_test(worker_kwargs={"heartbeat_interval": "1h"})
+async def test_who_may_still_import_what_its_first_task_needs_is_given_longer(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """A worker does that on its event loop: it cannot say so, and nobody else can see it."""
+    data = await with_data(c)
+    with pytest.MonkeyPatch.context() as patch:
+        clock = Clock(patch, s, a)
+        clock.new = {a.address}
+        assert clock.look(59.8) == 0
+        assert clock.look(0.4) == 1
+    del data
+
+
+@cluster_test(worker_kwargs={"heartbeat_interval": "1h"})
+async def test_who_comes_back_was_not_hung(c: Client, s: Scheduler, a: Worker, b: Worker) -> None:
+    """If it is stopped at each start anew, it never gets anywhere."""
+    data = await with_data(c)
+    with pytest.MonkeyPatch.context() as patch:
+        clock = Clock(patch, s, a)
+        state = s.workers[a.address]
+        clock.dog.joined(state)
+        assert clock.look(10.3) == 1, "who joined for the first time is no sign of anything"
+        await until(lambda: a.address not in s.workers)
+        clock.dog.joined(state)
+        async with Worker(s.address, nthreads=1, heartbeat_interval="1h") as other:
+            await c.replicate(data)
+            clock.silent = {other.address}
+            clock.now += 60.0  # silence counts from the next look
+            assert clock.look(19.8) == 0
+            assert clock.look(0.4) == 1
+    del data
+
+
+@cluster_test()
+async def test_it_is_known_who_has_ended_a_task(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    plugin = plugin_of(FixedAdvisor())
+    session = await start(s, plugin)
+    assert not session.recorder.has_run(a.address)
+    graph, keys = layers()
+    assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    assert session.recorder.has_run(a.address)
+    assert session.recorder.has_run(b.address)
+    await a.close()
+    await until(lambda: a.address not in s.workers)
+    assert not session.recorder.has_run(a.address)
+    assert session.recorder.has_run(b.address)
+    await stop(s, plugin)
