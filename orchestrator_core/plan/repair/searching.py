@@ -140,8 +140,8 @@ def _changed_worker(p: Problem, r: Rest, t: int, placed: Placement) -> int:
 def _proposal(
     p: Problem, r: Rest, order: Ints, prefer: Ints, turn: Ints, critical: Ints, placed: Placement
 ) -> tuple[int, int, int]:
-    """A task, mostly a critical one, the turn it may have, and the worker it may prefer: one of the
-    two is another than before."""
+    """A task, mostly a critical one, its turn and the worker that it prefers; one of the two is
+    drawn anew."""
     many = len(order)
     t = order[np.random.randint(0, many)]
     if np.random.random() < CRITICAL:

@@ -4,7 +4,7 @@
 
 Of each instance, under one of the objectives: is the plan a schedule, is no bound above the
 optimum and no plan below it, do certificates prove what they say, and is what is called infeasible
-infeasible, and only that? The optimum is that of the time-indexed program, which shares no code
+infeasible, and only that? The optimum is that of the time-indexed program, which shares no model
 with the planners. Where it is too large or takes too long, an instance is counted apart.
 
 Of the kind `noise`, times are no whole ticks, and the optimum is known to a small part; of the kind

@@ -8,32 +8,22 @@ from dataclasses import replace
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance
-from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
+from orchestrator_core.graph import Task, TaskGraph
+from tests.random_instances import with_memory
 
 
 def tightened(seed: int, instance: Instance) -> Instance | None:
     """The same with other deadlines and less memory; None where it is refused at once."""
     rng = random.Random(seed)
-    old = instance.cluster
-    cluster = Cluster.from_matrices(
-        [_tight_worker(rng, worker) for worker in old.workers],
-        latency=old.latency,
-        seconds_per_byte=old.seconds_per_byte,
-        encode_seconds_per_byte=old.encode_seconds_per_byte,
-        stock=old.stock,
-    )
+    limited = [worker for worker in instance.cluster.workers if math.isfinite(worker.memory)]
+    memory = {worker.name: float(rng.randint(4, 9)) for worker in limited}
+    cluster = with_memory(instance.cluster, memory)
     tasks = [_tight_task(rng, task) for task in instance.graph.tasks()]
     graph = TaskGraph.from_tasks(tasks, instance.graph.edges())
     try:
         return Instance(graph, cluster, instance.seconds)
     except InfeasibleInstance:
         return None
-
-
-def _tight_worker(rng: random.Random, worker: Worker) -> Worker:
-    if math.isinf(worker.memory):
-        return worker
-    return replace(worker, memory=float(rng.randint(4, 9)))
 
 
 def _tight_task(rng: random.Random, task: Task) -> Task:
