@@ -22,8 +22,8 @@ LARGEST_WHOLE = 1_000
 """Most task instances for which interchangeable workers are looked for."""
 
 NARROW = 8
-"""Most producers, or consumers, of a task for which exact sub-graphs say something in a large
-graph; in one of few choices it is twice as many."""
+"""Most producers, or consumers, of a task for which exact sub-graphs say something; where choices
+are few it is twice as many."""
 
 FIRST_BOUNDS = 0.1
 """Part of the time in which the bounds have the helper for themselves: what they exclude makes
@@ -82,7 +82,7 @@ def fitting(instance: Instance, names: Sequence[str]) -> list[str]:
     whole = "cpsat" in names and _choices_of_kinds(instance) <= WHOLE
     if not whole and len(instance.cluster) > 1:
         unfit = {"cpsat"}
-    if "sub-dags" in names and not (_places_decide(instance) if whole else _narrow(instance)):
+    if "sub-dags" in names and not (_narrow(instance) and (not whole or _places_decide(instance))):
         unfit.add("sub-dags")
     if "local-search-general" in names and _choices(instance) == 0:
         unfit.add("local-search")  # the other one knows how to swap tasks in a shop

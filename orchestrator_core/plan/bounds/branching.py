@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.plan.bounds.certificate import Case, Step
+from orchestrator_core.plan.bounds.certificate import Case, Packing, Step
 from orchestrator_core.plan.bounds.cone import Cone
+from orchestrator_core.plan.bounds.packing import packed
 from orchestrator_core.plan.bounds.raising import fixed, raised, sum_of
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import DIGITS, ROUNDING, State, tightened
@@ -24,6 +25,12 @@ from orchestrator_core.plan.bounds.windows import ROUNDS, Claims, fit
 
 TRIES = 3
 """How often the head of a fixed task is tried to be larger."""
+
+PACKINGS_OF_A_CASE = 2
+"""Limits that are tried in each case."""
+
+TRIALS, SELDOM = 24, 8
+"""So many cases are tried in any tree, and further ones while one in so many is of use."""
 
 MOST_BYTES = 400_000_000
 """Of open nodes; beyond, the tree grows no more."""
@@ -37,6 +44,7 @@ class Leaf:
         value: seconds that no schedule of the case is shorter than.
         state: None once it is settled or has cases of its own.
         claims: of the latest window program. sums: the claims by which programs raised the value.
+        packing: why whole tasks do not fit within the largest limit for which that is known.
         task, cases: the task on which its cases depend, and they by worker.
     """
 
@@ -44,6 +52,7 @@ class Leaf:
     state: State | None
     claims: Claims | None = None
     sums: list[Claims] = field(default_factory=list)
+    packing: Packing | None = None
     steps: list[Step] = field(default_factory=list)
     task: int = -1
     cases: dict[int, Leaf] = field(default_factory=dict)
@@ -53,6 +62,7 @@ class Leaf:
         return Case(
             tuple(self.steps),
             tuple(sum_of(claims) for claims in self.sums),
+            self.packing,
             self.task if self.cases else -1,
             tuple(self.cases),
             tuple(case.as_case() for case in self.cases.values()),
@@ -73,6 +83,7 @@ class Tree:
         self.importance = transfer_around(relaxation)
         self._open: list[tuple[float, int, Leaf]] = [(root.value, 0, root)]
         self._settled = np.inf
+        self._packings, self._packed = 0, 0
         seconds = relaxation.seconds
         self._most_open = max(64, MOST_BYTES // (seconds.size * 17 + 1))
 
@@ -119,6 +130,16 @@ class Tree:
             return -1
         return int(np.argmax(np.where(free, self.importance, -1.0)))
 
+    def _pack(self, case: Leaf) -> None:
+        """Try whether whole tasks fit, as long as that is of use now and then."""
+        if self._packings >= TRIALS and self._packed * SELDOM < self._packings:
+            return
+        before = case.value
+        for _ in pack(self.relaxation, case, PACKINGS_OF_A_CASE):
+            pass
+        self._packings += 1
+        self._packed += case.value > before
+
     def _case(self, leaf: Leaf, before: State, task: int, worker: int) -> Leaf:
         """The case in which a task runs on a worker."""
         state: State | None = fixed(before, task, worker)
@@ -139,6 +160,7 @@ class Tree:
         case.state = state
         case.claims = leaf.claims
         settle(self.relaxation, case)
+        self._pack(case)
         return case
 
 
@@ -159,6 +181,25 @@ def settle(
     if value > leaf.value:
         leaf.value = value
         leaf.sums.append(leaf.claims._replace(split=leaf.claims.split[:0]))
+
+
+def pack(relaxation: Relaxation, leaf: Leaf, tries: int) -> Iterator[None]:
+    """Raise a leaf's value to limits within which whole tasks do not fit: first to the makespan
+    that is to be beaten, then, a step each, halfway between what is proven and what failed."""
+    state = leaf.state
+    if state is None:
+        return
+    high = limit = state.upper
+    for _ in range(tries):
+        if not 0 < leaf.value < state.upper * (1 - ROUNDING):
+            return
+        packing = packed(relaxation, state, leaf.claims, limit)
+        if packing is None:
+            high = limit
+        else:
+            leaf.value, leaf.packing = limit, packing
+        limit = 0.5 * (leaf.value + high)
+        yield
 
 
 def transfer_around(relaxation: Relaxation) -> Floats:

@@ -5,6 +5,7 @@ follows them with code of its own; it never has to search, nor to solve a linear
 
 - Paths need no argument: heads and tails are derived anew for "shorter than `upper`".
 - Multipliers of windows and paths add up to a bound on work that must be shared.
+- Prices of whole tasks add up to more than all workers hold within a limit.
 - A raised head or tail, or an excluded worker, is used by all that follows.
 - A task runs on one of its workers: one case for each of them.
 """
@@ -51,6 +52,23 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
+class Packing:
+    """Whole tasks do not fit on the workers within `limit` seconds.
+
+    For what each worker has room for between heads and tails, the dearest set of tasks is sought;
+    all these sets are worth less than all the tasks.
+
+    Attributes:
+        tasks: those that are looked at; none where heads and tails contradict each other alone.
+        prices: whole numbers > 0.
+    """
+
+    limit: float
+    tasks: tuple[int, ...]
+    prices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Raise:
     """The head of a task (`forward`) or its tail on one worker is at least `value` seconds.
 
@@ -84,16 +102,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What settles a case: steps, then sums, then a case for each worker of `task`.
+    """What settles a case: steps, then sums and a packing, then a case for each worker of `task`.
 
     Attributes:
         sums: one after the other, since each may use what is known by the one before.
+        packing: the one with the largest limit.
         task: single task on whose worker the cases depend; -1 if there are none.
         workers, cases: each worker that is still possible, and its case.
     """
 
     steps: tuple[Step, ...] = ()
     sums: tuple[Sum, ...] = ()
+    packing: Packing | None = None
     task: int = -1
     workers: tuple[int, ...] = ()
     cases: tuple[Case, ...] = ()
@@ -114,9 +134,11 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """`paths`, `windows`, `cones` or `tree`."""
+        """`paths`, `windows`, `packing`, `cones` or `tree`: the strongest argument that is used."""
         if self.case.cases:
             return "tree"
+        if self.case.packing is not None:
+            return "packing"
         if self.case.steps:
             return "cones"
         return "windows" if self.case.sums else "paths"

@@ -10,10 +10,11 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidCertificate
-from orchestrator_core.plan.bounds.certificate import Case, Certificate, Raise, Step, Sum
+from orchestrator_core.plan.bounds.certificate import Case, Certificate, Packing, Raise, Step, Sum
 from orchestrator_core.plan.bounds.cone import Cone
 from orchestrator_core.plan.bounds.rederive import derive
 from orchestrator_core.plan.bounds.relaxation import Relaxation
+from orchestrator_core.plan.bounds.repack import held_by_each
 from orchestrator_core.plan.bounds.state import ROUNDING, State, initial
 from orchestrator_core.plan.engine.expand import expand
 
@@ -67,6 +68,8 @@ class _Check:
         known = max(known, state.lower_bound(self.relaxation))
         for each in case.sums:
             known = max(known, self._sum(each, self.relaxation, state, state.active, known))
+        if case.packing is not None:
+            known = max(known, self._packing(case.packing, state))
         if case.task < 0:
             return known
         return max(known, self._cases(case, state, known))
@@ -168,6 +171,33 @@ class _Check:
         price[~state.may] = np.inf
         shared = float(price[tasks].min(axis=1).sum())
         return (offset + shared + max(0.0, 1 - total) * known) * (1 - ROUNDING)
+
+    def _packing(self, packing: Packing, state: State) -> float:
+        """Seconds within which the tasks do not fit."""
+        limit = min(packing.limit, state.upper)
+        if not limit > 0:
+            raise InvalidCertificate(f"the limit of a packing is {packing.limit!r}; expected > 0")
+        inside = state.copy()
+        inside.upper = limit
+        if not derive(self.relaxation, inside):
+            return limit * (1 - ROUNDING)
+        if len(packing.tasks) != len(packing.prices) or len(set(packing.tasks)) < len(
+            packing.tasks
+        ):
+            raise InvalidCertificate("a packing needs one price for each task, and each task once")
+        for task, price in zip(packing.tasks, packing.prices, strict=True):
+            self._index(task, self.n, "task")
+            if not price > 0:
+                raise InvalidCertificate(f"the price of task {task} is {price!r}; expected > 0")
+        # A little sooner, so that heads that were added up in another order still count.
+        end = limit * (1 - 2 * ROUNDING)
+        held = sum(held_by_each(self.relaxation, inside, packing, end))
+        if held >= sum(packing.prices):
+            raise InvalidCertificate(
+                f"tasks are said not to fit within {limit:.9g} s, but workers hold {held} "
+                f"of the {sum(packing.prices)} that they are worth"
+            )
+        return end
 
     def _index(self, value: int, size: int, what: str) -> None:
         if not 0 <= value < size:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from orchestrator_core.plan.bounds.branching import Leaf, Tree, settle, transfer_around
+from orchestrator_core.plan.bounds.branching import Leaf, Tree, pack, settle, transfer_around
 from orchestrator_core.plan.bounds.certificate import Certificate, Raise, Step
 from orchestrator_core.plan.bounds.cone import Cone
 from orchestrator_core.plan.bounds.raising import probed, raised_on
@@ -34,6 +34,9 @@ PROBING = 0.05
 MOST_PROBED = 24
 """Tasks whose workers are probed."""
 
+PACKINGS = 6
+"""Limits for which it is tried to show that whole tasks do not fit within them."""
+
 WORTH_SAYING = 2e-4
 """Relative rise of the bound for which branch and bound proposes it anew."""
 
@@ -58,11 +61,13 @@ class Climb:
     def proposals(self) -> Iterator[Proposal]:
         """All of them, cheap ones first; it ends when nothing more can be proven."""
         yield from self._windows()
+        yield from self._packings()
         for tries, until in CONE_PASSES:
             before = self.root.value
             yield from self._cones(tries, until)
             if tries == 0:
                 yield from self._probes(until + PROBING)
+                yield from self._packings()
             elif self.root.value < before * (1 + 1e-3):
                 break
         yield from self._tree()
@@ -98,6 +103,12 @@ class Climb:
             settle(self.relaxation, self.root, accuracy=1e-6)
             yield self._say("work in windows (linear program)")
             yield self._suggest(self.root)
+
+    def _packings(self) -> Iterator[Proposal]:
+        for _ in pack(self.relaxation, self.root, PACKINGS):
+            self._close()
+            yield self._say("whole tasks on workers (configuration program)")
+            self._refresh()
 
     def _cones(self, tries: int, until: float) -> Iterator[Proposal]:
         for forward in (True, False):
@@ -180,11 +191,17 @@ class Climb:
             self.upper = incumbent.makespan
             if self.root.state is not None:
                 self.root.state.upper = self.upper
+            self._close()
+
+    def _close(self) -> None:
+        """There is nothing left to look at where as much is proven as the makespan is long."""
+        if self.root.value >= self.upper * (1 - ROUNDING):
+            self.root.state = None
 
     def _say(self, method: str, by: float = 1e-9) -> Proposal:
         """The bound, if it is news."""
         bound = self.proven
-        if bound <= self.said * (1 + by) and bound < self.upper:
+        if bound <= self.said * (1 + by) and not self.said < bound == self.upper:
             return Proposal(note=self.note)
         if bound > self.said:
             self._method = method
