@@ -10,6 +10,7 @@ import numpy as np
 from orchestrator_core.plan.bounds.branching import Leaf, Tree, pack, settle, transfer_around
 from orchestrator_core.plan.bounds.certificate import Certificate, Raise, Step
 from orchestrator_core.plan.bounds.cone import Cone
+from orchestrator_core.plan.bounds.packing import packed
 from orchestrator_core.plan.bounds.raising import probed, raised_on
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.rounding import rounded
@@ -34,6 +35,8 @@ PROBING = 0.05
 MOST_PROBED = 24
 """Tasks whose workers are probed."""
 
+WHOLE_TASKS = "whole tasks on workers (configuration program)"
+
 PACKINGS = 6
 """Limits for which it is tried to show that whole tasks do not fit within them."""
 
@@ -56,6 +59,7 @@ class Climb:
         self.said, self.note = 0.0, ""
         self.root = Leaf(0.0, None)
         self.tree: Tree | None = None
+        self.before_tree: State | None = None
         self.large = self.relaxation.seconds.size > LARGE
 
     def proposals(self) -> Iterator[Proposal]:
@@ -86,7 +90,7 @@ class Climb:
     @property
     def proven(self) -> float:
         """Seconds that no schedule is shorter than; `upper` if that is optimal."""
-        value = self.root.value if self.tree is None else self.tree.bound
+        value = max(self.root.value, 0.0 if self.tree is None else self.tree.bound)
         return self.upper if value >= self.upper * (1 - 3 * ROUNDING) else value
 
     def certificate(self) -> Certificate:
@@ -107,7 +111,7 @@ class Climb:
     def _packings(self) -> Iterator[Proposal]:
         for _ in pack(self.relaxation, self.root, PACKINGS):
             self._close()
-            yield self._say("whole tasks on workers (configuration program)")
+            yield self._say(WHOLE_TASKS)
             self._refresh()
 
     def _cones(self, tries: int, until: float) -> Iterator[Proposal]:
@@ -165,8 +169,9 @@ class Climb:
     def _tree(self) -> Iterator[Proposal]:
         if self.root.state is None or self.root.value >= self.upper * (1 - ROUNDING):
             return
+        self.before_tree = self.root.state
         self.tree = Tree(self.relaxation, self.root, self.upper)
-        while not self.tree.ended:
+        while not (self.tree.ended or self.proven >= self.upper):
             for case in self.tree.grow():
                 yield Proposal()
                 self._refresh()
@@ -174,7 +179,7 @@ class Climb:
                 if self.tree.nodes % ROUND_EVERY == 0 and case.claims is not None:
                     yield self._suggest(case)
             self.note = f"{self.tree.nodes} nodes"
-            if self.tree.bound > self.said * (1 + WORTH_SAYING):
+            if self.proven > self.said * (1 + WORTH_SAYING):
                 yield self._say("branch and bound on placement")
 
     def _now(self, state: State | None) -> None:
@@ -191,7 +196,17 @@ class Climb:
             self.upper = incumbent.makespan
             if self.root.state is not None:
                 self.root.state.upper = self.upper
+            self._pack_again()
             self._close()
+
+    def _pack_again(self) -> None:
+        """What does not fit within a little less may not fit within the new makespan either."""
+        state = self.before_tree if self.root.state is None else self.root.state
+        if self.root.packing is None or state is None:
+            return
+        packing = packed(self.relaxation, state, self.root.claims, self.upper)
+        if packing is not None:
+            self.root.value, self.root.packing = self.upper, packing
 
     def _close(self) -> None:
         """There is nothing left to look at where as much is proven as the makespan is long."""
@@ -204,7 +219,8 @@ class Climb:
         if bound <= self.said * (1 + by) and not self.said < bound == self.upper:
             return Proposal(note=self.note)
         if bound > self.said:
-            self._method = method
+            packing = self.root.packing
+            self._method = WHOLE_TASKS if packing and bound <= packing.limit else method
         self.said = bound
         return Proposal(
             lower_bound=bound, note=self.note, method=self._method, certificate=self.certificate()

@@ -18,8 +18,12 @@ SHOWS_ITSELF = True
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("plan")
-    group.add_argument("--data", type=Path, metavar="DIR", help="folder of public benchmark sets")
-    group.add_argument("--sets", default="", help="some of the sets, separated by commas")
+    group.add_argument(
+        "--data", type=_folder, metavar="DIR", help="folder of public benchmark sets"
+    )
+    group.add_argument(
+        "--sets", type=_names, default=(), help="some of the sets, separated by commas"
+    )
     group.add_argument("--most", type=int, metavar="N", help="at most N instances of each set")
     group.add_argument("--seconds", type=float, help="of planning each; default: as the set says")
     group.add_argument("--largest", type=int, metavar="N", help="leave out what has more tasks")
@@ -27,6 +31,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--saga-seconds", type=float, default=10.0, help="for each SAGA heuristic and instance"
     )
     group.add_argument("--alone", action="store_true", help="without SAGA and PyJobShop")
+
+
+def _folder(text: str) -> Path:
+    if not (Path(text) / "best_known.csv").is_file():
+        raise argparse.ArgumentTypeError(f"there is no folder {text!r} with best_known.csv in it")
+    return Path(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    from tests.benchmarks.plan.sets import all_sets
+
+    there = [each.name for each in all_sets(None)]
+    for name in (names := tuple(text.split(","))):
+        if name not in there:
+            raise argparse.ArgumentTypeError(
+                f"there is no set {name!r}; there are {', '.join(there)}"
+            )
+    return names
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:

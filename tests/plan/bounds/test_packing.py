@@ -12,12 +12,16 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidCertificate
 from orchestrator_core.plan.bounds.certificate import Case, Certificate, Packing
 from orchestrator_core.plan.bounds.check_certificate import verify
+from orchestrator_core.plan.bounds.ladder import Ladder
 from orchestrator_core.plan.bounds.packing import packed, rooms_until
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.repack import held_by_each
 from orchestrator_core.plan.bounds.state import State, propagate
 from orchestrator_core.plan.bounds.windows import fit
+from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.planner import Brief, Proposal
+from orchestrator_core.plan.schedule import Assignment, Schedule
 
 
 def on_alike(seconds: list[float], workers: int, edges: list[tuple[int, int, float]]) -> Instance:
@@ -157,6 +161,30 @@ def dearest_by_trying(price: np.ndarray, work: np.ndarray, due: np.ndarray) -> i
         if (np.cumsum(work[own]) <= due[own]).all():  # by due date already
             best = max(best, int(price[own].sum()))
     return best
+
+
+def test_a_better_schedule_is_tried_to_be_proven_at_once() -> None:
+    # Two of three tasks of 5.1 s share a worker: 10.2 s. That is not among the limits that are
+    # tried while the best schedule has one task after the other, but another one is near it.
+    seconds = [5.1, 5.1, 5.1, 1.0, 0.7, 0.3]
+    ends = np.cumsum(seconds)
+    slow = Schedule(
+        Assignment(f"t{t}", "w0", ends[t] - each, ends[t]) for t, each in enumerate(seconds)
+    )
+    brief = Brief(on_alike(seconds, 2, []), Budget(iterations=60), incumbent=slow)
+    said: list[Proposal] = []
+    suggested = []
+    for proposal in Ladder().plan(brief):
+        said.append(proposal)
+        if proposal.schedule is not None:
+            suggested.append(proposal.schedule)
+        if len(suggested) == 3:  # the last time before cases are told apart
+            assert 10.0 < max(each.lower_bound for each in said) < 10.2
+            brief.incumbent = suggested.pop()
+    assert brief.incumbent is not None
+    last = [each for each in said if each.lower_bound > 0][-1]
+    assert last.lower_bound == brief.incumbent.makespan == pytest.approx(10.2)
+    assert last.method.startswith("whole tasks")
 
 
 @pytest.mark.parametrize(
