@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from time import monotonic
 
 from orchestrator_core.errors import UnknownRun
 from orchestrator_core.execute.record import RunRecord
@@ -13,11 +14,14 @@ from orchestrator_core.graph.cluster import Worker
 from orchestrator_core.learn.estimator import fit
 from orchestrator_core.learn.history_costs import HistoryCosts
 from orchestrator_core.orchestrate.experience import Outcome
+from orchestrator_core.orchestrate.paced import Paced
 from orchestrator_core.orchestrate.scribe.desk import Desk
 from orchestrator_core.orchestrate.scribe.writing import (
     Build,
     KeepFinding,
     KeepSchedule,
+    Learn,
+    Learned,
     Past,
     Recall,
     Speeds,
@@ -76,6 +80,7 @@ class Memory:
         self._in_memory = in_memory
         self._asked = False
         self._came = 0
+        self._paced = Paced(lambda: self._writer.submit(self._learn))
         self._learned = NOTHING_LEARNED
         self._fitted: dict[tuple[frozenset[str], Speeds], HistoryCosts] = {}
         self._schedules: dict[ScheduleKey, StoredSchedule] = {}
@@ -90,7 +95,7 @@ class Memory:
         request = Recall(RECENT, REMEMBERED if self._in_memory else 0, FINDINGS)
         past: Past | None = self._desk.do(request, tasks)
         if past is not None and past.learned is not None:
-            self._learned = past.learned
+            self._take(past.learned)
             self._schedules = {schedule.key: schedule for schedule in past.schedules}
             oldest_first = reversed(past.findings)
             self._findings = {(each.graph_signature, each.crowd): each for each in oldest_first}
@@ -197,7 +202,10 @@ class Memory:
 
     def settle(self, seconds: float) -> None:
         """Wait, `seconds` at most, until all that was remembered is written and learned from."""
+        until = monotonic() + seconds
         self._writer.flush(seconds)
+        self._paced.hurry()
+        self._writer.flush(until - monotonic())
 
     def remember(self, build: Build, tasks: int, told: Callable[[Outcome | None], None]) -> None:
         """Store a run of so many tasks and learn from it, in the background; `told` how it went."""
@@ -209,15 +217,29 @@ class Memory:
         self, build: Build, tasks: int, told: Callable[[Outcome | None], None], number: int
     ) -> None:
         is_last = number == self._came or number % LEARN_EVERY == 0
-        learn = self._in_memory and self._asked and is_last
+        wanted = self._in_memory and self._asked and is_last
+        learn = wanted and self._paced.is_due()
         written: Written = self._desk.do(WriteRun(build, learn), tasks)
         told(written.outcome)
         self._fitted = {}
         if written.learned is not None:
-            self._learned = written.learned
+            self._take(written.learned)
+        elif wanted:
+            self._paced.later()
+
+    def _learn(self) -> None:
+        """Learn from all that was written, in the background."""
+        learned: Learned | None = self._desk.do(Learn(), 0)
+        if learned is not None:
+            self._take(learned)
+
+    def _take(self, learned: Learned) -> None:
+        self._learned = learned.costs
+        self._paced.done(learned.seconds)
 
     def close(self) -> None:
         """Finish writing, within `CLOSING_SECONDS`."""
+        self._paced.close()
         self._writer.flush(CLOSING_SECONDS)
         self._writer.close()
         self._desk.close()

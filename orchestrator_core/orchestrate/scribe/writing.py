@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import monotonic
 
 from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.record import RunRecord
@@ -23,6 +24,14 @@ Speeds = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Learned:
+    """What all runs teach, and how many seconds it took to learn that."""
+
+    costs: HistoryCosts
+    seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """A run was written.
 
@@ -32,7 +41,7 @@ class Written:
     """
 
     outcome: Outcome | None
-    learned: HistoryCosts | None
+    learned: Learned | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,16 @@ class WriteRun:
         store.add_run(run)
         learned = learn_all(store, run.cluster.workers) if self.learn else None
         return Written(Outcome.of(run), learned)
+
+
+@dataclass(frozen=True, slots=True)
+class Learn:
+    """Learn from all that is there, for workers like the latest run's."""
+
+    def do(self, store: Store) -> Learned | None:
+        """None if there are no runs."""
+        clusters = store.clusters(limit=1)
+        return learn_all(store, clusters[0].workers) if clusters else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +101,7 @@ class Past:
 
     outcomes: tuple[Outcome, ...]
     measured: tuple[Cluster, ...] = ()
-    learned: HistoryCosts | None = None
+    learned: Learned | None = None
     schedules: tuple[StoredSchedule, ...] = ()
     findings: tuple[StoredFinding, ...] = ()
 
@@ -123,9 +142,11 @@ class Recall:
         return found
 
 
-def learn_all(store: Store, workers: Iterable[Worker]) -> HistoryCosts:
+def learn_all(store: Store, workers: Iterable[Worker]) -> Learned:
     """What the runs in a store teach, for workers like these."""
-    return fit(store.observations(store.kinds()), dict(speeds_of(workers)))
+    began = monotonic()
+    costs = fit(store.observations(store.kinds()), dict(speeds_of(workers)))
+    return Learned(costs, monotonic() - began)
 
 
 def speeds_of(workers: Iterable[Worker]) -> Speeds:

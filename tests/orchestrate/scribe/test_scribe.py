@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import threading
 import time
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,14 +16,24 @@ import pytest
 
 from orchestrator_core import Cluster, RunRecord, TaskGraph, TaskRecord, Worker
 from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.orchestrate.scribe import writing
 from orchestrator_core.orchestrate.scribe.desk import ATTEMPTS, Desk
 from orchestrator_core.orchestrate.scribe.process import Scribe
-from orchestrator_core.orchestrate.scribe.writing import Past, Recall, WriteRun, learn_all
+from orchestrator_core.orchestrate.scribe.writing import (
+    Learned,
+    Past,
+    Recall,
+    WriteRun,
+    learn_all,
+)
+from orchestrator_core.store.base import Store
 from orchestrator_core.store.memory import MemoryStore
 from orchestrator_core.store.safe import SafeStore
 from orchestrator_core.store.sql import ScheduleStore
 
 TASKS = 20
+
+LONG = 60.0
 
 
 def made(run_id: str, slower: float = 1.0) -> RunRecord:
@@ -146,10 +159,31 @@ def test_of_runs_that_come_at_once_all_are_written_and_the_last_is_learned_from(
     outcomes: list[object] = []
     for i in range(5):
         memory.remember(partial(made, f"r{i}", 1.0 + i), TASKS, outcomes.append)
-    memory.close()
+    memory.settle(LONG)
     assert [outcome.seconds for outcome in outcomes] == [TASKS * (1.0 + i) for i in range(5)]
     workers = made("a").cluster.workers
-    assert memory.costs((), ()) == learn_all(store, workers), "what all five teach"
+    assert memory.costs((), ()) == learn_all(store, workers).costs, "what all five teach"
+    memory.close()
+
+
+def test_where_learning_takes_long_it_is_not_done_after_each_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def taking_a_minute(store: Store, workers: Iterable[Worker]) -> Learned:
+        return replace(learn_all(store, workers), seconds=60.0)
+
+    monkeypatch.setattr(writing, "learn_all", taking_a_minute)
+    memory = Memory(MemoryStore(), in_memory=True)
+    memory.refresh()
+    for name in ("a", "b", "c"):
+        done = threading.Event()
+        memory.remember(partial(made, name), TASKS, lambda outcome, done=done: done.set())
+        assert done.wait(LONG)
+    memory._writer.flush(LONG)
+    assert sum(kind.samples for kind in memory.costs((), ()).kinds) == TASKS
+    memory.settle(LONG)
+    assert sum(kind.samples for kind in memory.costs((), ()).kinds) == 3 * TASKS
+    memory.close()
 
 
 def test_nobody_learns_for_who_never_asks() -> None:
