@@ -16,14 +16,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tasks", type=int, default=20_000, help="trivial tasks; default: 20000")
     group.add_argument("--rounds", type=int, default=3, help="runs in each mode; default: 3")
     group.add_argument(
-        "--parts", default="cpu,own,blocks,replan", help="what to measure; default: everything"
+        "--parts",
+        default="cpu,own,blocks,replan,short",
+        help="what to measure; default: everything",
     )
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     os.environ.setdefault("ORCHESTRATOR_COMPILE", "wait")
     from orchestrator_core.plan.warm import warm_up
-    from tests.benchmarks.scheduler import blocks, cpu, replans
+    from tests.benchmarks.scheduler import blocks, cpu, replans, short
 
     parts = options.parts.split(",")
     found: dict[str, Any] = {}
@@ -36,4 +38,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     if "replan" in parts:
         warm_up()
         found["replan of 2000 open tasks"] = replans.replan_times()
+    if "short" in parts:
+        found["short graphs, one after the other"] = short.short_graphs()
     return found
