@@ -22,6 +22,9 @@ TOLERANCE = 1e-8
 """Relative: by so much less may be proven than the certificate says. Sums of floats differ by a few
 1e-9, as does what holds just below `upper`; less than that is no proof."""
 
+MOST_WORTH = 1_000_000
+"""What the prices of a packing may add up to: so many numbers are held while it is followed."""
+
 
 def verify(instance: Instance, certificate: Certificate) -> float:
     """Seconds that no schedule of the instance is shorter than, by this certificate.
@@ -181,14 +184,7 @@ class _Check:
         inside.upper = limit
         if not derive(self.relaxation, inside):
             return limit * (1 - ROUNDING)
-        if len(packing.tasks) != len(packing.prices) or len(set(packing.tasks)) < len(
-            packing.tasks
-        ):
-            raise InvalidCertificate("a packing needs one price for each task, and each task once")
-        for task, price in zip(packing.tasks, packing.prices, strict=True):
-            self._index(task, self.n, "task")
-            if not price > 0:
-                raise InvalidCertificate(f"the price of task {task} is {price!r}; expected > 0")
+        self._priced(packing)
         # A little sooner, so that heads that were added up in another order still count.
         end = limit * (1 - 2 * ROUNDING)
         held = sum(held_by_each(self.relaxation, inside, packing, end))
@@ -198,6 +194,20 @@ class _Check:
                 f"of the {sum(packing.prices)} that they are worth"
             )
         return end
+
+    def _priced(self, packing: Packing) -> None:
+        """Tasks and prices are such that the dearest sets can be found."""
+        tasks, prices = packing.tasks, packing.prices
+        if len(tasks) != len(prices) or len(set(tasks)) < len(tasks):
+            raise InvalidCertificate("a packing needs one price for each task, and each task once")
+        for task, price in zip(tasks, prices, strict=True):
+            self._index(task, self.n, "task")
+            if not price > 0:
+                raise InvalidCertificate(f"the price of task {task} is {price!r}; expected > 0")
+        if sum(prices) > MOST_WORTH:
+            raise InvalidCertificate(
+                f"prices add up to {sum(prices)}; {MOST_WORTH} are looked at, at most"
+            )
 
     def _index(self, value: int, size: int, what: str) -> None:
         if not 0 <= value < size:

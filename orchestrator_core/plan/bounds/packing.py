@@ -24,6 +24,9 @@ MOST_EACH = 12
 MOST = 120
 """Tasks at all."""
 
+MOST_WORKERS = 128
+"""Of more, each limit would take a second and more, as long as nobody can stop it."""
+
 ROUNDS = 60
 """Linear programs until a limit is given up."""
 
@@ -37,6 +40,8 @@ def packed(
     tight = tightened(relaxation, inside)
     if tight is None:
         return Packing(float(limit), (), ())
+    if tight.may.shape[1] > MOST_WORKERS:
+        return None
     tasks = _in_the_windows(relaxation, tight, claims)
     if len(tasks) < 2:
         return None

@@ -199,6 +199,7 @@ def test_a_better_schedule_is_tried_to_be_proven_at_once() -> None:
         ({"prices": (3, 0, 3)}, "price"),
         ({"prices": (3, -2, 3)}, "price"),
         ({"prices": (9, 1, 1)}, "hold"),
+        ({"prices": (10**30, 1, 1)}, "add up to"),
     ],
 )
 def test_a_packing_that_proves_nothing_is_refused(change: dict[str, object], word: str) -> None:
