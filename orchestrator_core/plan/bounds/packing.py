@@ -56,7 +56,7 @@ def packed(
 def _in_the_windows(relaxation: Relaxation, state: State, claims: Claims | None) -> Ints:
     """The tasks that are inside the window that counts most, on each worker where they may run."""
     inside = np.ones(len(state.may), dtype=np.bool_)
-    counted = np.zeros(state.may.shape[1])
+    counted = np.zeros(state.may.shape[1], dtype=np.bool_)
     windows = (
         () if claims is None else zip(claims.what, claims.span, claims.multiplier, strict=True)
     )
@@ -65,7 +65,7 @@ def _in_the_windows(relaxation: Relaxation, state: State, claims: Claims | None)
     ):
         if what != WINDOW or kind != 0 or counted[worker] or multiplier <= WORTH:
             continue
-        counted[worker] = multiplier
+        counted[worker] = True
         fits = (state.head[:, worker] >= since) & (state.tail[:, worker] >= until)
         inside &= fits | ~state.may[:, worker]
     tasks = np.flatnonzero(inside)
