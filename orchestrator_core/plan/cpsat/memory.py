@@ -90,6 +90,7 @@ def _held_where_sent(v: Variables, u: int, destination: int) -> _Claim:
     first = cp.new_int_var(0, expanded.horizon, "")
     length = cp.new_int_var(0, expanded.horizon, "")
     last = cp.new_int_var(0, expanded.horizon, "")
+    cp.add(last == first + length)  # also while it is absent, see `occupations.py`
     nbytes = expanded.output_bytes(u)
     for source, sent in transfer.sent_from.items():
         transit = expanded.transit_ticks(source, destination, nbytes)

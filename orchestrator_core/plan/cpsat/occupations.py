@@ -20,7 +20,8 @@ def pieces_occupy_workers(v: Variables) -> None:
 
     Where a unit has several modes on a worker, one interval of variable length stands for all of
     them: intervals that share their start must not meet in one cumulative, since CP-SAT 9.15 may
-    then cut off the optimum (see test_modes_on_one_worker_keep_the_optimum).
+    then cut off the optimum (see test_modes_on_one_worker_keep_the_optimum). No interval has an end
+    that is not its start and its length while it is absent: with those, too, CP-SAT loses optima.
     """
     for unit, variables in zip(v.expanded.units, v.units, strict=True):
         by_worker: dict[int, list[tuple[Choice, BoolVar]]] = defaultdict(list)
@@ -29,7 +30,8 @@ def pieces_occupy_workers(v: Variables) -> None:
         for worker, taken in by_worker.items():
             for k in range(len(variables.starts)):
                 ways = [_way(v, choice, present, k) for choice, present in taken]
-                v.occupations[worker] += _occupations(v, variables, worker, k, ways)
+                every = {choice.pieces[k] for choice in unit.choices}
+                v.occupations[worker] += _occupations(v, variables, worker, k, ways, every)
 
 
 def _way(v: Variables, choice: Choice, present: BoolVar, piece: int) -> Way:
@@ -40,11 +42,11 @@ def _way(v: Variables, choice: Choice, present: BoolVar, piece: int) -> Way:
 
 
 def _occupations(
-    v: Variables, unit: UnitVariables, worker: int, piece: int, ways: list[Way]
+    v: Variables, unit: UnitVariables, worker: int, piece: int, ways: list[Way], every: set[int]
 ) -> list[Occupation]:
     start = unit.starts[piece]
     if all(way.ticks > 0 for way in ways):
-        return [Occupation(_interval(v, unit, worker, piece, ways), tuple(ways))]
+        return [Occupation(_interval(v, unit, worker, piece, ways, every), tuple(ways))]
     alone = len(ways) == 1
     return [
         Occupation(
@@ -59,19 +61,20 @@ def _occupations(
 
 
 def _interval(
-    v: Variables, unit: UnitVariables, worker: int, piece: int, ways: list[Way]
+    v: Variables, unit: UnitVariables, worker: int, piece: int, ways: list[Way], every: set[int]
 ) -> IntVar:
-    """While the piece runs on this worker."""
+    """While the piece runs on this worker. `every`: its ticks wherever it runs."""
     here, start, lengths = unit.on[worker], unit.starts[piece], {way.ticks for way in ways}
     if len(lengths) == 1 and len(unit.on) == 1:
         return v.cp.new_fixed_size_interval_var(start, lengths.pop(), "")
     if len(lengths) == 1:
         return v.cp.new_optional_fixed_size_interval_var(start, lengths.pop(), here, "")
-    length = v.cp.new_int_var_from_domain(_domain(lengths), "")
+    length = v.cp.new_int_var_from_domain(_domain(every), "")
     same = v.cp.add(length == sum(way.ticks * way.taken for way in ways))
     if len(unit.on) == 1:
         return v.cp.new_interval_var(start, length, unit.ends[piece], "")
     same.only_enforce_if(here)
+    v.cp.add(unit.ends[piece] == start + length)
     return v.cp.new_optional_interval_var(start, length, unit.ends[piece], here, "")
 
 

@@ -6,17 +6,24 @@ from ortools.sat.python import cp_model
 
 
 def new_solver(*, proves: bool = True) -> cp_model.CpSolver:
-    """A solver without the part of presolve that loses solutions.
+    """A solver without what loses solutions.
 
-    CP-SAT 9.15 looks for constraints that contain each other, and after that now and then calls a
-    worse solution optimal, or nothing feasible (google/or-tools#5293; a model of three tasks is in
-    `test_solver.py`). Without that part it was right wherever we know the optimum. Models of 40
-    tasks took 1 to 5 times as long to be solved, of 16 tasks mostly as long.
+    CP-SAT 9.15 now and then calls a worse solution optimal, or nothing feasible. Three causes are
+    known, and models that show them are in `test_solver.py` (docs/decisions/0062-what-loses-optima.md):
+
+    - A part of presolve looks for constraints that contain each other (google/or-tools#5293).
+      Without it models of 40 tasks took 1 to 5 times as long, of 16 tasks mostly as long.
+    - Before the search it looks for clauses of which one literal must put a variable above some
+      other, and makes them constraints, a few of which do not follow.
+    - An optional interval may have an end that is not its start and its length while it is absent.
+      That is for the models to leave alone: theirs have fixed lengths, or ends that always fit.
 
     Args:
-        proves: is what it calls optimal or infeasible a bound for others? If not, that part stays.
+        proves: is what it calls optimal or infeasible a bound for others? If not, the first two
+            stay.
     """
     solver = cp_model.CpSolver()
     if proves:
         solver.parameters.presolve_inclusion_work_limit = 0
+        solver.parameters.auto_detect_greater_than_at_least_one_of = False
     return solver

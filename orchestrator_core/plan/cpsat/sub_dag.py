@@ -180,18 +180,14 @@ class SubDag:
             supply, demands = int(p.worker_threads[w]), [threads[t] for t in here]
             if sum(demands) <= supply:
                 continue
+            lengths = {t: ticks for t in here if (ticks := self._floor(self._seconds[t, w])) > 0}
             intervals = [
-                self.cp.new_optional_interval_var(
-                    self._starts[t],
-                    self._floor(self._seconds[t, w]),
-                    self._ends[t],
-                    self._on[t][w],
-                    "",
+                self.cp.new_optional_fixed_size_interval_var(
+                    self._starts[t], ticks, self._on[t][w], ""
                 )
-                for t in here
-                if self._floor(self._seconds[t, w]) > 0
+                for t, ticks in lengths.items()
             ]
-            demands = [threads[t] for t in here if self._floor(self._seconds[t, w]) > 0]
+            demands = [threads[t] for t in lengths]
             if all(2 * each > supply for each in demands):
                 self.cp.add_no_overlap(intervals)
             else:

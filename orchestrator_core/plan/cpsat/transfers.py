@@ -159,7 +159,7 @@ def _add_transfer(v: Variables, producer: int, destination: int, sources: list[i
     for source, ticks in encode.items():
         cp.add_implication(sent_from[source], unit.on[source])
         if ticks > 0:
-            interval = cp.new_optional_interval_var(start, ticks, encoded, sent_from[source], "")
+            interval = cp.new_optional_fixed_size_interval_var(start, ticks, sent_from[source], "")
             way = Way(None, 1, ticks, sent_from[source])
             v.occupations[source].append(Occupation(interval, (way,)))
     for consumer in expanded.units[producer].consumers:
