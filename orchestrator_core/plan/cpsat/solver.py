@@ -9,7 +9,7 @@ def new_solver(*, proves: bool = True) -> cp_model.CpSolver:
     """A solver without what loses solutions.
 
     CP-SAT 9.15 now and then calls a worse solution optimal, or nothing feasible. Three causes are
-    known, and models that show them are in `test_solver.py` (docs/decisions/0062-what-loses-optima.md):
+    known; tests have models that show them, docs/decisions/0062-what-loses-optima.md has numbers.
 
     - A part of presolve looks for constraints that contain each other (google/or-tools#5293).
       Without it models of 40 tasks took 1 to 5 times as long, of 16 tasks mostly as long.

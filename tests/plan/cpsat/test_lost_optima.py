@@ -19,7 +19,7 @@ def all_for_all() -> Instance:
     threads, on which it sends all within 1 s and then does two of these, one after the other; the
     second has what it needs for the third after 3 s."""
     return Instance.from_arrays(
-        [[0, 0]] * 3 + [[2, 2]] * 3,
+        np.repeat([[0.0, 0.0], [2.0, 2.0]], 3, axis=0),
         [(a, b, 2) for b in (3, 4, 5) for a in (0, 1, 2)],
         latency=2.0,
         encode_seconds_per_byte=0.5,
@@ -32,7 +32,7 @@ def all_for_all() -> Instance:
 def eight_tasks() -> Instance:
     """Of which two workers have 5 s of work each."""
     return Instance.from_arrays(
-        [[2, 1], [2, 2], [1, 1], [2, 2], [2, 0], [3, 0], [0, 2], [np.inf, 3]],
+        np.array([[2, 1], [2, 2], [1, 1], [2, 2], [2, 0], [3, 0], [0, 2], [np.inf, 3]]),
         [(0, 2, 2), (0, 4, 2), (1, 4, 1), (3, 5, 0), (3, 6, 0), (4, 6, 0), (3, 7, 1)],
         latency=[[0, 1], [0, 0]],
         seconds_per_byte=[[0, 0], [1, 0]],
