@@ -102,11 +102,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What settles a case: steps, then sums and a packing, then a case for each worker of `task`.
+    """What settles a case: steps, then a packing and sums, then a case for each worker of `task`.
 
     Attributes:
+        packing: the one with the largest limit; it needs no sum, but a sum may need it.
         sums: one after the other, since each may use what is known by the one before.
-        packing: the one with the largest limit.
         task: single task on whose worker the cases depend; -1 if there are none.
         workers, cases: each worker that is still possible, and its case.
     """

@@ -69,10 +69,10 @@ class _Check:
             if not self._step(step, state):
                 return np.inf
         known = max(known, state.lower_bound(self.relaxation))
-        for each in case.sums:
-            known = max(known, self._sum(each, self.relaxation, state, state.active, known))
         if case.packing is not None:
             known = max(known, self._packing(case.packing, state))
+        for each in case.sums:
+            known = max(known, self._sum(each, self.relaxation, state, state.active, known))
         if case.task < 0:
             return known
         return max(known, self._cases(case, state, known))

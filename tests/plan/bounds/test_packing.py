@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidCertificate
-from orchestrator_core.plan.bounds.certificate import Case, Certificate, Packing
+from orchestrator_core.plan.bounds.certificate import Case, Certificate, Packing, Sum, Window
 from orchestrator_core.plan.bounds.check_certificate import verify
 from orchestrator_core.plan.bounds.ladder import Ladder
 from orchestrator_core.plan.bounds.packing import packed, rooms_until
@@ -208,6 +208,18 @@ def test_a_packing_that_proves_nothing_is_refused(change: dict[str, object], wor
     wrong = replace(certificate(right, 11.0), case=Case(packing=replace(right, **change)))
     with pytest.raises(InvalidCertificate, match=word):
         verify(three_long_ones(), wrong)
+
+
+def test_a_sum_may_build_on_a_packing() -> None:
+    # Of the 16 s of work each worker has to do 0.4 parts, and the rest is what is known: 7 s, since
+    # no worker can do two of the long tasks in that time, 5 s without it. 6.4 + 0.2 x 7 = 7.8.
+    packing = Packing(7.0, (0, 1, 2), (1, 1, 1))
+    windows = tuple(Window(0, worker, 0.0, 0.0, 0.4) for worker in (0, 1))
+    case = Case(packing=packing, sums=(Sum(windows, ()),))
+    bound = 7.8 * (1 - 1e-8)
+    assert verify(three_long_ones(), Certificate(bound, 11.0, case)) == pytest.approx(7.8)
+    with pytest.raises(InvalidCertificate, match=r"proves only 7\.3999"):
+        verify(three_long_ones(), Certificate(bound, 11.0, replace(case, packing=None)))
 
 
 def test_it_survives_json_and_has_a_name() -> None:
