@@ -29,17 +29,18 @@ class Tile:
         if not roles(spec):
             return array
         starts, sizes = self._place(spec)
-        return lax.dynamic_slice(_in_parts(array, spec), starts, sizes).reshape(self.shape(spec))
+        cut = lax.dynamic_slice(_in_parts(array, spec), starts, sizes, allow_negative_indices=False)
+        return cut.reshape(self.shape(spec))
 
     def into(self, array: Any, spec: Spec, new: Any) -> Any:
         """The whole value with this tile replaced."""
         if not roles(spec):
             return new
         starts, sizes = self._place(spec)
-        new = new.reshape(sizes)
-        return lax.dynamic_update_slice(_in_parts(array, spec), new, starts).reshape(
-            full_shape(spec)
+        made = lax.dynamic_update_slice(
+            _in_parts(array, spec), new.reshape(sizes), starts, allow_negative_indices=False
         )
+        return made.reshape(full_shape(spec))
 
     def _place(self, spec: Spec) -> tuple[list[Any], list[int]]:
         parts = [part for axis in spec for part in axis]

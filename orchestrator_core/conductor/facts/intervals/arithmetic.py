@@ -1,12 +1,14 @@
 """Intervals of sums, products and quotients.
 
-Where infinities may cancel, or meet a zero, some element may be NaN: then nothing is known.
+Where infinities may cancel, or meet a zero, some element may be NaN: then an end is, or the ends
+are both infinities, and nothing is known (`rounded`).
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,8 +33,7 @@ def _finished(node: Node, made: Interval, units: float = 4.0) -> Interval:
 
 
 def _plus(a: Interval, b: Interval) -> Interval:
-    cancel = ((a.low == -np.inf) & (b.high == np.inf)) | ((a.high == np.inf) & (b.low == -np.inf))
-    return Interval(a.low + b.low, a.high + b.high, a.sound & b.sound & xp.logical_not(cancel))
+    return Interval(a.low + b.low, a.high + b.high, a.sound & b.sound)
 
 
 def _minus(a: Interval) -> Interval:
@@ -64,40 +65,34 @@ def _between(ends: Sequence[Any], sound: Any) -> Interval:
 
 def _mul(node: Node, inputs: Sequence[Interval]) -> Interval:
     a, b = inputs
-    ends = [_end(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-    made = _finished(node, _between(ends, a.sound & b.sound & _may_meet(a, b)))
-    return _or_zero(made, (a.is_zero & b.is_finite) | (b.is_zero & a.is_finite))
+    ends = [x * y for x in _ends(a) for y in _ends(b)]
+    made = _finished(node, _between(ends, a.sound & b.sound))
+    return _or_zero(made, _are_zero(a) | _are_zero(b))
 
 
-def _end(x: Any, y: Any) -> Any:
-    return xp.where((x == 0) | (y == 0), 0.0, x * y)
+def _ends(a: Interval) -> list[Any]:
+    """One or two."""
+    return [a.low] if a.low is a.high else [a.low, a.high]
 
 
-def _may_meet(a: Interval, b: Interval) -> Any:
-    """Is no zero multiplied with an infinity?"""
-    zero = [(each.low <= 0) & (each.high >= 0) for each in (a, b)]
-    infinite = [(each.low == -np.inf) | (each.high == np.inf) for each in (a, b)]
-    return xp.logical_not((zero[0] & infinite[1]) | (zero[1] & infinite[0]))
+def _are_zero(a: Interval) -> Any:
+    """Are all elements exactly zero, if the interval is sound?"""
+    return functools.reduce(operator.and_, [end == 0 for end in _ends(a)])
 
 
 def _or_zero(made: Interval, is_zero: Any) -> Interval:
-    """Products with an exact zero are exact."""
-    return Interval(
-        xp.where(is_zero, 0.0, made.low),
-        xp.where(is_zero, 0.0, made.high),
-        made.sound | is_zero,
-    )
+    """Products with an exact zero are exact, if they are any number."""
+    return Interval(xp.where(is_zero, 0.0, made.low), xp.where(is_zero, 0.0, made.high), made.sound)
 
 
 def _div(node: Node, inputs: Sequence[Interval]) -> Interval:
     a, b = inputs
     apart = (b.low > 0) | (b.high < 0)
     sound = a.sound & b.is_finite & apart
+    ends = [x / y for x in _ends(a) for y in _ends(b)]
     if jnp.issubdtype(node.output.dtype, jnp.integer):
-        ends = [xp.trunc(x / y) for x in (a.low, a.high) for y in (b.low, b.high)]
-        return _between(ends, sound & (a.largest < 2.0**22))
-    ends = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return _or_zero(_finished(node, _between(ends, sound)), a.is_zero & sound)
+        return _between([xp.trunc(end) for end in ends], sound & (a.largest < 2.0**22))
+    return _or_zero(_finished(node, _between(ends, sound)), _are_zero(a))
 
 
 def _rem(node: Node, inputs: Sequence[Interval]) -> Interval:
@@ -126,9 +121,9 @@ def _dot(node: Node, inputs: Sequence[Interval]) -> Interval:
     a, b = inputs
     shape = node.inputs[0].shape
     count = math.prod(shape[k] for k in Sides.of(node).contracted[0])
-    most = count * a.largest * b.largest * (1.02 + 4e-7 * count)
-    made = _without_nan(_finished(node, Interval(-most, most, a.is_finite & b.is_finite)))
-    return _or_zero(made, (a.is_zero & b.is_finite) | (b.is_zero & a.is_finite))
+    most = a.largest * b.largest * (count * (1.02 + 4e-7 * count))
+    made = _finished(node, Interval(-most, most, a.sound & b.sound))
+    return _or_zero(made, _are_zero(a) | _are_zero(b))
 
 
 def _sum(node: Node, inputs: Sequence[Interval]) -> Interval:
@@ -137,20 +132,13 @@ def _sum(node: Node, inputs: Sequence[Interval]) -> Interval:
 
 
 def sum_of(node: Node, shape: Sequence[int], a: Interval) -> Interval:
-    """Of elements along the axes of a node: no more than their number times the largest."""
+    """Of elements along the axes of a node: no more than their number times the largest. Where one
+    part may come to infinity and another to minus infinity, nothing is known of both together."""
     count = math.prod(shape[k] for k in node.params["axes"])
-    slack = 1.0 + 4e-7 * count
-    low = xp.where(a.low < 0, a.low * count * slack, a.low * count / slack)
-    high = xp.where(a.high > 0, a.high * count * slack, a.high * count / slack)
-    made = _without_nan(_finished(node, Interval(low, high, a.is_finite)))
-    return _or_zero(made, a.is_zero)
-
-
-def _without_nan(made: Interval) -> Interval:
-    """Of sums: where one part may come to infinity and another to minus infinity, nothing is known
-    of both together."""
-    both = (made.low == -np.inf) & (made.high == np.inf)
-    return Interval(made.low, made.high, made.sound & xp.logical_not(both))
+    most = 1.0 + 4e-7 * count
+    low = xp.minimum(a.low * (count * most), a.low * (count / most))
+    high = xp.maximum(a.high * (count * most), a.high * (count / most))
+    return _or_zero(_finished(node, Interval(low, high, a.sound)), _are_zero(a))
 
 
 _RULES: dict[str, IntervalRule] = {

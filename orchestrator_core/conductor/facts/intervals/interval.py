@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -32,7 +33,7 @@ class Interval:
 
     @property
     def is_finite(self) -> Any:
-        return self.sound & xp.isfinite(self.low) & xp.isfinite(self.high)
+        return self.sound & (self.low > -np.inf) & (self.high < np.inf)
 
     @property
     def is_zero(self) -> Any:
@@ -76,21 +77,32 @@ def joined(given: Interval, axes: tuple[int, ...]) -> Interval:
 
 def rounded(given: Interval, dtype: Any, units: float = ROUNDING) -> Interval:
     """Wide enough for what an operation of this type makes of numbers in the interval: it rounds,
-    it loses what is too small, and what is too large is infinite."""
+    it loses what is too small, and what is too large is infinite.
+
+    Nothing is known where an end is NaN, or one is minus infinity and the other infinity: sums and
+    products of infinities and zeros come to such ends where an element of them may be NaN.
+    """
     if not jnp.issubdtype(dtype, jnp.floating):
         return given
     info: Any = jnp.finfo(dtype)  # type: ignore[no-untyped-call]
-    low, high = _outwards(given.low, given.high, units * float(info.eps), float(info.tiny))
-    most = float(info.max)
-    low, high = xp.where(low < -most, -np.inf, low), xp.where(high > most, np.inf, high)
-    return Interval(low, high, given.sound & ~xp.isnan(low) & ~xp.isnan(high))
+    low, high = (
+        _beyond(end + way * _off(end, info, units), way * float(info.max))
+        for end, way in ((given.low, -1.0), (given.high, 1.0))
+    )
+    return Interval(low, high, given.sound & ~xp.isnan(low + high))
 
 
-def _outwards(low: Any, high: Any, relative: float, absolute: float) -> tuple[Any, Any]:
-    def by(end: Any) -> Any:
-        return xp.where(xp.isfinite(end), xp.abs(end) * relative + absolute, 0.0)
+def _off(end: Any, info: Any, units: float) -> Any:
+    """By how much a number of this size may be off; an infinite one stays what it is."""
+    size = xp.minimum(xp.abs(end), float(info.max))
+    return size * (units * float(info.eps)) + float(info.tiny)
 
-    return low - by(low), high + by(high)
+
+def _beyond(end: Any, most: float) -> Any:
+    """Infinite where it is more than the type can hold, which ends of the same type are anyhow."""
+    if isinstance(end, jax.Array) and float(jnp.finfo(end.dtype).max) <= abs(most):  # type: ignore[no-untyped-call]
+        return end
+    return xp.where(end > most if most > 0 else end < most, np.copysign(np.inf, most), end)
 
 
 def _inexact(end: Any, way: float) -> Any:
