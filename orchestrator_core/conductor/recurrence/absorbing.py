@@ -103,9 +103,17 @@ class Absorbing:
             return self._step(consts, carry, [known[k] for k in range(len(given))], index)
 
         counter = jnp.arange(scan.length) if self._counts else None
-        last, ys = jax.lax.scan(step, carry, (counter, cut), scan.length, scan.reverse, scan.unroll)
+        turns = (counter, cut), scan.length, scan.reverse, self._unroll
+        last, ys = jax.lax.scan(step, carry, *turns)
         axes = [place_of(spec) or 0 for _, spec in self.wanted]
         return [*last, *(jnp.moveaxis(y, 0, p) for y, p in zip(ys, axes, strict=True))]
+
+    @property
+    def _unroll(self) -> int:
+        """So that the turn of the compiled loop is about as long as it was: who wrote a small step
+        out a hundred times did not ask for a large one that often."""
+        before = len(self.scan.body.nodes)
+        return max(1, self.scan.unroll * before // (before + len(self.found.nodes)))
 
     @property
     def _counts(self) -> bool:

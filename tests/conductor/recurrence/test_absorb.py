@@ -88,6 +88,27 @@ def test_where_caches_do_not_hold_them_they_are_not_made_for_time(function: Any)
     assert largest(graph) <= 2048 * 128
 
 
+def test_a_turn_of_the_compiled_loop_is_no_longer_than_it_was() -> None:
+    """A small step that is written out a hundred times is not, once it is a large one."""
+
+    def often(x: Any, dt: Any, a: Any, b: Any, c: Any) -> Any:
+        dt = jax.nn.softplus(dt)
+        gates = jnp.exp(dt[:, :, None] * -jnp.exp(a))
+        added = dt[:, :, None] * b[:, None, :] * x[:, :, None]
+        step, start = lambda h, e: (e[0] * h + e[1],) * 2, jnp.zeros(a.shape)
+        return jnp.einsum("tdn,tn->td", lax.scan(step, start, (gates, added), unroll=100)[1], c)
+
+    before = read(_jax.trace(often, GIVEN))
+    _, _, after = rewritten(often, GIVEN, Goal(objective="memory"))
+    assert written_out(loop_of(before)) == 200
+    assert 100 <= written_out(loop_of(after)) <= 400
+
+
+def written_out(loop: Any) -> int:
+    """Operations of one turn of the compiled loop."""
+    return int(loop.params["unroll"]) * len(loop.params["jaxpr"].eqns)
+
+
 def largest(graph: Graph) -> int:
     """Elements of the largest array between nodes."""
     return max(output.size for node in graph.nodes for output in node.outputs)
