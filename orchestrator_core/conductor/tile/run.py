@@ -137,6 +137,13 @@ class _Row:
             for a, old, new in zip(self.runner.accumulators, state, now, strict=True)
         )
 
+    def have(self, now: State) -> list[Any]:
+        """The numbers that tell which tiles change nothing; see `needs`."""
+        accumulators = self.runner.accumulators
+        pairs = zip(accumulators, now, strict=True)
+        found = [a.have(state) for a, state in pairs if a.is_watched]
+        return found if len(found) == len(accumulators) else [*found, 0.0]
+
     def with_tile(self, place: Tile, now: State) -> State:
         one = self.runner.one
 
@@ -170,8 +177,8 @@ class _Inner:
 
     Attributes:
         order: for each row, in which they are visited; None: as they are, and all of them.
-        needs: of each accumulator, row, and tile in this order: what its state must exceed so that
-            this tile and all after it change nothing.
+        needs: of each number that a row has, each row, and each tile in this order: what the number
+            must exceed so that this tile and all after it change nothing.
     """
 
     first: int
@@ -193,8 +200,7 @@ class _Inner:
             n, now = at
             is_left = n < self.count
             need = needs[:, jnp.minimum(n, self.count - 1)]
-            have = [a.have(x) for a, x in zip(row.runner.accumulators, now, strict=True)]
-            proofs = [need[m] < each for m, each in enumerate(have)]
+            proofs = [need[m] < each for m, each in enumerate(row.have(now))]
             return is_left & ~functools.reduce(jnp.logical_and, proofs)
 
         def body(at: tuple[Any, State]) -> tuple[Any, State]:

@@ -11,6 +11,7 @@ accumulated: for each accumulator and tile a number that its state must exceed.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Part, Role, axis_roles, roles
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval, interval_of
+from orchestrator_core.conductor.facts.intervals.arrays import xp
 from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real, joined, of_each
 from orchestrator_core.conductor.ir.value import Literal
 from orchestrator_core.conductor.tile.passes import Pass
@@ -62,7 +64,8 @@ def may_skip(one: Pass) -> bool:
 
 
 def needs(one: Pass, blocks: Blocks, whole: dict[Key, Any]) -> list[Any]:
-    """For each accumulator: an array of (outer tiles, inner tiles), what `have` must exceed.
+    """For each accumulator that is watched, and for all others together: an array of (outer tiles,
+    inner tiles), what `have` must exceed.
 
     Args:
         whole: the values that leaves are cut from.
@@ -74,7 +77,10 @@ def needs(one: Pass, blocks: Blocks, whole: dict[Key, Any]) -> list[Any]:
         return interval_of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
 
     shape = (blocks.count[one.outer], blocks.count[one.inner])
-    return [jnp.broadcast_to(a.need(interval), shape) for a in one.accumulators]
+    found = [a.need(interval) for a in one.accumulators if a.is_watched]
+    others = [a.need(interval) for a in one.accumulators if not a.is_watched]
+    found += [functools.reduce(xp.maximum, others)] if others else []
+    return [jnp.broadcast_to(each, shape) for each in found]
 
 
 def intervals(

@@ -7,6 +7,7 @@ from typing import Any
 
 from orchestrator_core.conductor.facts.axes import Spec
 from orchestrator_core.conductor.tile.accumulators.base import (
+    AllOrNothing,
     IntervalOf,
     Tiles,
     always_if,
@@ -19,7 +20,7 @@ from orchestrator_core.conductor.tile.skews.products import with_diagonals
 
 
 @dataclass(frozen=True)
-class AlongDiagonals:
+class AlongDiagonals(AllOrNothing):
     """What the tiles add, each to as many as it has."""
 
     boundary: Boundary
@@ -49,6 +50,3 @@ class AlongDiagonals:
         found = [interval(each) for each in self.wanted]
         finite = all_of(each.is_finite for each in found)
         return always_if(finite & any_of(each.is_zero for each in found))
-
-    def have(self, now: Any) -> Any:
-        return 0.0

@@ -78,9 +78,24 @@ class Accumulator(Protocol):
         """For each tile, the number that `have` must exceed, so that it provably adds nothing."""
         ...
 
-    def have(self, now: Any) -> Any:
-        """A number about what is accumulated so far."""
+    @property
+    def is_watched(self) -> bool:
+        """Does it take what is accumulated so far to know whether a tile changes nothing?"""
         ...
+
+    def have(self, now: Any) -> Any:
+        """A number about what is accumulated so far; 0 if that does not matter."""
+        ...
+
+
+class AllOrNothing:
+    """Of accumulators that a tile changes or not whatever they are: the need is `ALWAYS` or
+    `NEVER`."""
+
+    is_watched = False
+
+    def have(self, now: Any) -> Any:
+        return 0.0
 
 
 def summing_type(dtype: Any) -> Any:

@@ -8,7 +8,12 @@ from typing import Any
 from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Spec
-from orchestrator_core.conductor.tile.accumulators.base import IntervalOf, Tiles, always_if
+from orchestrator_core.conductor.tile.accumulators.base import (
+    AllOrNothing,
+    IntervalOf,
+    Tiles,
+    always_if,
+)
 from orchestrator_core.conductor.tile.cumulative.nodes import first_block
 from orchestrator_core.conductor.tile.cumulative.running import Running
 from orchestrator_core.conductor.tile.recipe import Wanted, key_of
@@ -16,7 +21,7 @@ from orchestrator_core.conductor.tile.region import Boundary
 
 
 @dataclass(frozen=True)
-class BlockTotals:
+class BlockTotals(AllOrNothing):
     """Each block lies in one tile, which writes what it comes to."""
 
     boundary: Boundary
@@ -53,6 +58,3 @@ class BlockTotals:
         (given,) = (interval(each) for each in self.wanted)
         neutral = float(self.start)
         return always_if(given.sound & (given.low == neutral) & (given.high == neutral))
-
-    def have(self, now: Any) -> Any:
-        return 0.0

@@ -61,14 +61,18 @@ class KLargest:
         return merged(old, best_of(numbers, params["axis"], params["k"], first, again))
 
     def need(self, interval: IntervalOf) -> Any:
-        if self.is_least and not self.is_rounded:
+        if not self.is_watched:
             return NEVER
         found = interval(self.wanted[0])
         return xp.where(found.sound, -found.low if self.is_least else found.high, NEVER)
 
+    @property
+    def is_watched(self) -> bool:
+        return not self.is_least or self.is_rounded
+
     def have(self, now: Any) -> Any:
         """The least of what is kept; NaN, which exceeds nothing, before there is that much."""
-        if self.is_least and not self.is_rounded:
+        if not self.is_watched:
             return 0.0
         kept = numbers_of(now[..., -1, 0], self.boundary.node.inputs[0].dtype)
         return kept.min().astype(float)

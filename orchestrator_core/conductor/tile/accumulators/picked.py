@@ -10,13 +10,18 @@ from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Spec
 from orchestrator_core.conductor.facts.transfer.indexing import clips
-from orchestrator_core.conductor.tile.accumulators.base import NEVER, IntervalOf, Tiles
+from orchestrator_core.conductor.tile.accumulators.base import (
+    NEVER,
+    AllOrNothing,
+    IntervalOf,
+    Tiles,
+)
 from orchestrator_core.conductor.tile.recipe import Wanted, key_of
 from orchestrator_core.conductor.tile.region import Boundary
 
 
 @dataclass(frozen=True)
-class Picked:
+class Picked(AllOrNothing):
     """The sum of what is found in the tiles; elsewhere a tile has zero."""
 
     boundary: Boundary
@@ -66,6 +71,3 @@ class Picked:
 
     def need(self, interval: IntervalOf) -> Any:
         return NEVER
-
-    def have(self, now: Any) -> Any:
-        return 0.0

@@ -95,6 +95,10 @@ class Reduced:
         same = given.sound & (given.low == given.high) & (given.low == float(self.start))
         return always_if(same if self.kind == "product" or self.dtype == np.bool_ else False)
 
+    @property
+    def is_watched(self) -> bool:
+        return self.kind in ("max", "min")
+
     def have(self, now: Any) -> Any:
         if self.kind == "max":
             return now.min().astype(float)

@@ -62,6 +62,10 @@ class RunningMax:
         found = interval(self.exponent)
         return xp.where(found.sound, found.high - gone_below(self.dtype), NEVER)
 
+    @property
+    def is_watched(self) -> bool:
+        return True
+
     def have(self, now: Any) -> Any:
         return now.min().astype(float)
 

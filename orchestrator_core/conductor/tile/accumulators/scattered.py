@@ -10,6 +10,7 @@ from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Spec
 from orchestrator_core.conductor.tile.accumulators.base import (
+    AllOrNothing,
     IntervalOf,
     Tiles,
     always_if,
@@ -20,7 +21,7 @@ from orchestrator_core.conductor.tile.region import Boundary
 
 
 @dataclass(frozen=True)
-class Scattered:
+class Scattered(AllOrNothing):
     """What the tiles add. The table itself is added at the end."""
 
     boundary: Boundary
@@ -51,6 +52,3 @@ class Scattered:
 
     def need(self, interval: IntervalOf) -> Any:
         return always_if(interval(self.wanted[1]).is_zero)
-
-    def have(self, now: Any) -> Any:
-        return 0.0

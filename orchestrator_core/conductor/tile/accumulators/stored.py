@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from orchestrator_core.conductor.facts.axes import Spec
-from orchestrator_core.conductor.tile.accumulators.base import IntervalOf, Tiles, always_if
+from orchestrator_core.conductor.tile.accumulators.base import (
+    AllOrNothing,
+    IntervalOf,
+    Tiles,
+    always_if,
+)
 from orchestrator_core.conductor.tile.recipe import Key, Wanted
 
 
 @dataclass(frozen=True)
-class Stored:
+class Stored(AllOrNothing):
     """Attributes:
     key: the value, and how it is cut.
     """
@@ -42,6 +47,3 @@ class Stored:
     def need(self, interval: IntervalOf) -> Any:
         """Zero is there already."""
         return always_if(interval(self.key).is_zero)
-
-    def have(self, now: Any) -> Any:
-        return 0.0

@@ -20,6 +20,7 @@ from orchestrator_core.conductor.facts.transfer.products import Sides
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal
 from orchestrator_core.conductor.tile.accumulators.base import (
+    AllOrNothing,
     IntervalOf,
     Tiles,
     always_if,
@@ -33,7 +34,7 @@ from orchestrator_core.conductor.tile.terms import Term, along
 
 
 @dataclass(frozen=True)
-class Summed:
+class Summed(AllOrNothing):
     """The sum of the terms of a plan's products."""
 
     plan: Plan
@@ -111,9 +112,6 @@ class Summed:
         masks = any_of(_is_gone(term, interval(term.key)) for term in terms if term.kind != "mul")
         gone = any_of(each.is_zero for each in found) if self.shift is None else True
         return always_if(finite & (gone | masks))
-
-    def have(self, now: Any) -> Any:
-        return 0.0
 
 
 def _by_masks(terms: Sequence[Term]) -> dict[tuple[Term, ...], list[Term]]:
