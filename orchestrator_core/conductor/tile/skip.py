@@ -24,7 +24,13 @@ from jax import lax
 from orchestrator_core.conductor.facts.axes import Part, Role, axis_roles, roles
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval, interval_of
 from orchestrator_core.conductor.facts.intervals.arrays import xp
-from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real, joined, of_each
+from orchestrator_core.conductor.facts.intervals.interval import (
+    as_read,
+    exactly,
+    is_real,
+    joined,
+    of_each,
+)
 from orchestrator_core.conductor.ir.value import Literal
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Recipe, Step, Wanted
@@ -145,6 +151,7 @@ def interval_of_leaf(one: Pass, blocks: Blocks, key: Key, array: Any) -> Interva
         return _covered(end, left, blocks).reshape(shape) if end.ndim else end
 
     found = joined(Interval(cut(found.low), cut(found.high), cut(found.sound)), inside)
+    found = as_read(found) if jnp.issubdtype(array.dtype, jnp.floating) else found
     order = [role for _, role in left if role is not None]
     return Interval(*(_placed(end, order, blocks, one.outer) for end in _ends(found)))
 

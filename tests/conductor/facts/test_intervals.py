@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.facts.intervals import Interval, interval_of
-from orchestrator_core.conductor.facts.intervals.interval import exactly, joined, of_each
+from orchestrator_core.conductor.facts.intervals.interval import as_read, exactly, joined, of_each
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Literal
 
@@ -51,15 +51,20 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 SPECIAL = [0.0, -0.0, 1.0, 2.0, -7.5, 90.0, -120.0, 1e-30, 3e38, np.inf, -np.inf, np.nan]
 
+FAR = [*SPECIAL, 1e20, -1e20, -3e38, 1e-38, -1e-38, 65504.0, -7e4, 88.8, -103.9, 0.5, -1e9]
+"""And what is flushed to zero, and about where functions leave the range of a type."""
+
 
 def arrays() -> list[tuple[np.ndarray, np.ndarray]]:
-    """Ordinary numbers, numbers close together, positive ones, and special ones."""
+    """Ordinary numbers, numbers close together, positive ones, special ones, and few of these."""
     random = np.random.default_rng(0)
     made = [
         random.normal(size=(2, 4, 5)) * scale + shift
         for scale, shift in [(1, 0), (30, 0), (0.1, 5), (1e-6, 2), (0, 0), (1e20, 0), (2, -100)]
     ]
     made += [random.choice(SPECIAL, size=(2, 4, 5)) for _ in range(30)]
+    few = [random.choice(FAR, size=(2, random.integers(1, 4))) for _ in range(100)]
+    made += [np.stack([random.choice(each, size=(4, 5)) for each in two]) for two in few]
     return [(each[0].astype("float32"), each[1].astype("float32")) for each in made]
 
 
@@ -95,7 +100,7 @@ def _all(graph: Any, *inputs: Any) -> list[Any]:
 
 
 def _whole(array: np.ndarray) -> Interval:
-    return joined(of_each(array), tuple(range(array.ndim)))
+    return as_read(joined(of_each(array), tuple(range(array.ndim))))
 
 
 def _assert_inside(elements: np.ndarray, found: Interval, name: str) -> None:

@@ -18,6 +18,12 @@ from orchestrator_core.conductor.facts.intervals.arrays import xp
 ROUNDING = 4.0
 """Units in the last place by which one operation may be off."""
 
+SMALL = float(np.finfo(np.float32).tiny)
+"""What is smaller may be taken for zero, by what reads it and by what makes it."""
+
+LOST = 4.0
+"""How many of the smallest numbers of a type an operation may lose so."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -52,7 +58,8 @@ UNKNOWN = Interval(-np.inf, np.inf, np.bool_(False))
 def exactly(value: Any) -> Interval:
     """Of a literal."""
     number = np.asarray(value).astype(float)
-    return Interval(number, number, ~np.isnan(number))
+    found = Interval(number, number, ~np.isnan(number))
+    return as_read(found) if 0 < abs(number) < SMALL else found
 
 
 def of_each(array: Any) -> Interval:
@@ -75,6 +82,15 @@ def joined(given: Interval, axes: tuple[int, ...]) -> Interval:
     return Interval(given.low.min(axes), given.high.max(axes), sound)
 
 
+def as_read(given: Interval) -> Interval:
+    """Of what an operation takes for numbers that are there: for zero, where they are too small."""
+    low, high = (
+        xp.where(xp.abs(end) < SMALL, by(end, 0.0), end)
+        for end, by in ((given.low, xp.minimum), (given.high, xp.maximum))
+    )
+    return Interval(low, high, given.sound)
+
+
 def rounded(given: Interval, dtype: Any, units: float = ROUNDING) -> Interval:
     """Wide enough for what an operation of this type makes of numbers in the interval: it rounds,
     it loses what is too small, and what is too large is infinite.
@@ -95,7 +111,7 @@ def rounded(given: Interval, dtype: Any, units: float = ROUNDING) -> Interval:
 def _off(end: Any, info: Any, units: float) -> Any:
     """By how much a number of this size may be off; an infinite one stays what it is."""
     size = xp.minimum(xp.abs(end), float(info.max))
-    return size * (units * float(info.eps)) + float(info.tiny)
+    return size * (units * float(info.eps)) + LOST * float(info.tiny)
 
 
 def _beyond(end: Any, most: float) -> Any:
