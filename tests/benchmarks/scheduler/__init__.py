@@ -10,6 +10,8 @@ import argparse
 import os
 from typing import Any
 
+PARTS = ("cpu", "own", "blocks", "replan", "short")
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("scheduler")
@@ -17,9 +19,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--rounds", type=int, default=3, help="runs in each mode; default: 3")
     group.add_argument(
         "--parts",
-        default="cpu,own,blocks,replan,short",
-        help="what to measure; default: everything",
+        type=_parts,
+        default=PARTS,
+        help=f"some of {', '.join(PARTS)}, separated by commas; default: all",
     )
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in PARTS:
+            raise argparse.ArgumentTypeError(
+                f"there is no part {name!r}; there are {', '.join(PARTS)}"
+            )
+    return names
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
@@ -27,7 +40,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     from orchestrator_core.plan.warm import warm_up
     from tests.benchmarks.scheduler import blocks, cpu, replans, short
 
-    parts = options.parts.split(",")
+    parts = options.parts
     found: dict[str, Any] = {}
     if "cpu" in parts:
         found["cpu"] = cpu.processor_time(options.tasks, options.rounds)
