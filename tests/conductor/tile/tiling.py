@@ -19,6 +19,10 @@ from orchestrator_core.conductor.tile.settings import TileSettings
 SMALL = TileSettings(min_elements=2**10, min_axis=40, tile=32, always=True)
 
 
+CHEAP = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+"""Compiled in a hurry: by the same equations, in other instructions."""
+
+
 def flat(function: Callable[..., Any]) -> Callable[..., list[Any]]:
     return lambda *arrays: jax.tree.leaves(function(*arrays))
 
@@ -35,7 +39,7 @@ def in_tiles(
 
 
 def compiled(graph: Graph, arrays: Any) -> Any:
-    return jax.jit(lambda *given: evaluate(graph, given)).lower(*arrays).compile()
+    return jax.jit(lambda *given: evaluate(graph, given)).lower(*arrays).compile(CHEAP)
 
 
 def passes(graph: Graph) -> list[Any]:
