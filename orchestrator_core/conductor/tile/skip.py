@@ -6,7 +6,8 @@ zero and the others are finite. What is not known, or may be NaN, is computed. S
 windows, padding, masks that are added, and those found at run time follow one rule.
 
 The proofs of all tiles are found at once before the loops, as far as they need nothing of what is
-accumulated: for each accumulator and tile a number that its state must exceed.
+accumulated: for each accumulator whose state matters, and for all others together, a number for
+each tile that must be exceeded.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from orchestrator_core.conductor.kernels.rewrite import with_kernels
 from orchestrator_core.conductor.kernels.settings import interpreted
 from orchestrator_core.conductor.site import Site
 from orchestrator_core.conductor.tile.settings import TileSettings
+from tests.conductor.hurry import IN_A_HURRY
 
 SMALL = TileSettings(min_elements=2**10, min_axis=40, tile=48, always=True)
 
@@ -29,9 +30,6 @@ TRITON = "__gpu$xla.gpu.triton"
 """What calls a kernel in a lowered program."""
 
 KERNELS = ("kernel_pass", "kernel_loop")
-
-CHEAP = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-"""An interpreted kernel is run once; compiling it well takes longer."""
 
 
 def flat(function: Callable[..., Any]) -> Callable[..., list[Any]]:
@@ -66,7 +64,7 @@ def launched(graph: Graph) -> int:
 
 def run(graph: Graph, arrays: Sequence[Any]) -> list[Any]:
     lowered = jax.jit(lambda *given: evaluate(graph, given)).lower(*arrays)
-    return list(lowered.compile(CHEAP)(*arrays))
+    return list(lowered.compile(IN_A_HURRY)(*arrays))
 
 
 def lowered_for_gpu(graph: Graph, arrays: Sequence[Any]) -> str:

@@ -14,6 +14,7 @@ from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.recurrence.rewrite import recurrence
+from tests.conductor.hurry import IN_A_HURRY
 
 ALWAYS = Goal(always=True)
 
@@ -45,8 +46,7 @@ def with_gradients(function: Callable[..., Any], count: int) -> Callable[..., An
 
 def run(function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
     """Compiled in a hurry."""
-    hurry = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-    return jax.jit(function, compiler_options=hurry)(*arrays)
+    return jax.jit(function, compiler_options=IN_A_HURRY)(*arrays)
 
 
 def errors(function: Callable[..., Any], made: Sequence[Any], arrays: Sequence[Any]) -> list[float]:

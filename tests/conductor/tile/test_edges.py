@@ -16,6 +16,7 @@ import pytest
 from orchestrator_core.conductor import Conducted, Goal
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.rewriting import rewritten
+from tests.conductor.hurry import IN_A_HURRY
 
 from .tiling import check, flat, in_tiles, passes
 
@@ -249,9 +250,8 @@ def test_what_is_compared_for_equality_is_the_same_number_in_every_pass() -> Non
     def loss(q: Array, k: Array, v: Array) -> Any:
         return jax.grad(lambda *a: jnp.sin(masked_after(*a)).sum(), (0, 1, 2))(q, k, v)
 
-    simple = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
     lowered = jax.jit(Conducted(loss, EVERYTHING)).lower(Q, K, V)
-    ours = lowered.compile(compiler_options=simple)(Q, K, V)
+    ours = lowered.compile(compiler_options=IN_A_HURRY)(Q, K, V)
     # Compiled so, plain JAX 0.12 itself finds nobody.
     theirs = jax.jit(loss)(Q, K, V)
     for one, other in zip(ours, theirs, strict=True):

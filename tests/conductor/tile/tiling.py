@@ -15,12 +15,9 @@ from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.site import Site
 from orchestrator_core.conductor.tile.rewrite import tiled
 from orchestrator_core.conductor.tile.settings import TileSettings
+from tests.conductor.hurry import IN_A_HURRY
 
 SMALL = TileSettings(min_elements=2**10, min_axis=40, tile=32, always=True)
-
-
-CHEAP = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-"""Compiled in a hurry: by the same equations, in other instructions."""
 
 
 def flat(function: Callable[..., Any]) -> Callable[..., list[Any]]:
@@ -39,7 +36,7 @@ def in_tiles(
 
 
 def compiled(graph: Graph, arrays: Any) -> Any:
-    return jax.jit(lambda *given: evaluate(graph, given)).lower(*arrays).compile(CHEAP)
+    return jax.jit(lambda *given: evaluate(graph, given)).lower(*arrays).compile(IN_A_HURRY)
 
 
 def passes(graph: Graph) -> list[Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,17 +66,12 @@ def _mul(node: Node, inputs: Sequence[Interval]) -> Interval:
     a, b = inputs
     ends = [x * y for x in _ends(a) for y in _ends(b)]
     made = _finished(node, _between(ends, a.sound & b.sound))
-    return _or_zero(made, _are_zero(a) | _are_zero(b))
+    return _or_zero(made, a.is_zero | b.is_zero)
 
 
 def _ends(a: Interval) -> list[Any]:
     """One or two."""
     return [a.low] if a.low is a.high else [a.low, a.high]
-
-
-def _are_zero(a: Interval) -> Any:
-    """Are all elements exactly zero, if the interval is sound?"""
-    return functools.reduce(operator.and_, [end == 0 for end in _ends(a)])
 
 
 def _or_zero(made: Interval, is_zero: Any) -> Interval:
@@ -92,7 +86,7 @@ def _div(node: Node, inputs: Sequence[Interval]) -> Interval:
     ends = [x / y for x in _ends(a) for y in _ends(b)]
     if jnp.issubdtype(node.output.dtype, jnp.integer):
         return _between([xp.trunc(end) for end in ends], sound & (a.largest < 2.0**22))
-    return _or_zero(_finished(node, _between(ends, sound)), _are_zero(a))
+    return _or_zero(_finished(node, _between(ends, sound)), a.is_zero)
 
 
 def _rem(node: Node, inputs: Sequence[Interval]) -> Interval:
@@ -123,7 +117,7 @@ def _dot(node: Node, inputs: Sequence[Interval]) -> Interval:
     count = math.prod(shape[k] for k in Sides.of(node).contracted[0])
     most = a.largest * b.largest * (count * (1.02 + 4e-7 * count))
     made = _finished(node, Interval(-most, most, a.sound & b.sound))
-    return _or_zero(made, _are_zero(a) | _are_zero(b))
+    return _or_zero(made, a.is_zero | b.is_zero)
 
 
 def _sum(node: Node, inputs: Sequence[Interval]) -> Interval:
@@ -138,7 +132,7 @@ def sum_of(node: Node, shape: Sequence[int], a: Interval) -> Interval:
     most = 1.0 + 4e-7 * count
     low = xp.minimum(a.low * (count * most), a.low * (count / most))
     high = xp.maximum(a.high * (count * most), a.high * (count / most))
-    return _or_zero(_finished(node, Interval(low, high, a.sound)), _are_zero(a))
+    return _or_zero(_finished(node, Interval(low, high, a.sound)), a.is_zero)
 
 
 _RULES: dict[str, IntervalRule] = {
