@@ -47,8 +47,10 @@ def run(function: JaxFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any])
 def _prepared(
     function: JaxFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[Place, Prepared]:
+    from orchestrator_core.conductor import kept_programs
     from orchestrator_prefect.jax_tasks.memory import place_for
 
+    kept_programs.keep()
     place = place_for((args, kwargs))
     return place, function.ahead().prepare(args, kwargs, place.chosen)
 

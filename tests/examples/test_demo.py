@@ -17,7 +17,7 @@ def test_the_demo_compares_three_runs_and_writes_its_figures(tmp_path: Path) -> 
     options = ("--time-scale", "0.01", "--json", "figures.json", "--folder", "demo")
     run("demo.py", *options, folder=tmp_path)
     figures: dict[str, Any] = json.loads((tmp_path / "figures.json").read_text())
-    assert figures["cache"] == "hit"
+    assert figures["cache"] == "hit", figures
     assert 0 < figures["lower_bound_s"] <= figures["predicted_s"]
     assert figures["ratio"] == pytest.approx(figures["actual_s"] / figures["stock_s"], abs=1e-3)
     assert figures["observed_s"] > 0

@@ -19,7 +19,7 @@ from prefect.cache_policies import DEFAULT, INPUTS, NO_CACHE
 from prefect.settings import PREFECT_RESULTS_PERSIST_BY_DEFAULT, temporary_settings
 from prefect.tasks import Task
 
-from orchestrator_core.conductor import conduct
+from orchestrator_core.conductor import conduct, kept_programs
 from orchestrator_core.errors import InvalidGoal
 from orchestrator_prefect import jax_task
 from orchestrator_prefect.jax_tasks import process, running
@@ -207,6 +207,13 @@ def test_the_kill_switch_leaves_functions_alone(monkeypatch: pytest.MonkeyPatch)
     function = jax_task(double).fn
     assert isinstance(function(X), np.ndarray)
     assert function._ahead is None
+
+
+def test_what_it_compiles_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(kept_programs, "keep", lambda: asked.append("keep"))
+    jax_task(double).fn(X)
+    assert asked == ["keep"]
 
 
 def test_jax_is_told_to_share_memory_unless_somebody_said_otherwise() -> None:
