@@ -88,7 +88,11 @@ def setup_of(columns: Columns) -> Floats:
     """(kinds,) seconds for which a process compiles before its first task of the kind; NaN where
     none was seen to.
 
-    The median of those that took long enough: most tasks find what others have compiled.
+    The median of those that took long enough, as most tasks find what others have compiled, in the
+    latest run in which any did: what one run compiles, the processes of the next may load.
     """
     long = columns.setup >= LEAST_SETUP
-    return group_medians(columns.setup[long], columns.kind[long], len(columns.kinds))
+    latest = np.full(len(columns.kinds), np.iinfo(np.int64).max)
+    np.minimum.at(latest, columns.kind[long], columns.age[long])
+    chosen = long & (columns.age == latest[columns.kind])
+    return group_medians(columns.setup[chosen], columns.kind[chosen], len(columns.kinds))

@@ -133,3 +133,18 @@ def test_compiling_is_learned_beside_the_work_and_not_as_part_of_it() -> None:
     cluster = Cluster([Worker("w0", kind="any")])
     assert costs.compute_seconds(graph, cluster) == without.compute_seconds(graph, cluster)
     assert HistoryCosts.from_json(costs.to_json()) == costs
+
+
+def test_what_the_latest_run_took_to_compile_is_what_the_next_one_takes() -> None:
+    """Three runs, the newest first: one compiled for 19 s what the later ones loaded from disk, and
+    in the newest no process was new."""
+    seen = [
+        Observation(f"train-{i}", "train", "w0", "any", 1.0, run_id=run, setup_seconds=setup)
+        for run, setups in (
+            ("third", (0.001, 0.0)),
+            ("second", (9.0, 9.4)),
+            ("first", (19.0, 18.0)),
+        )
+        for i, setup in enumerate(setups)
+    ]
+    assert fit(seen).setup_seconds(("train",)) == {"train": pytest.approx(9.2)}
