@@ -37,7 +37,8 @@ def keep() -> None:
         return
     with contextlib.suppress(OSError, RuntimeError):  # nobody's home
         place = folder()
-        place.mkdir(parents=True, exist_ok=True)
+        # Whoever may write there may have his own code run here.
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
         make_room(place, MOST_BYTES)
         if os.access(place, os.W_OK):
             config.update("jax_compilation_cache_dir", str(place))

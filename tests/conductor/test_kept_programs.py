@@ -39,14 +39,13 @@ print(json.dumps([counts, np.asarray(made).tolist()]))
 """
 
 
-def ran(home: Path, **variables: str) -> tuple[dict[str, int], list[list[float]]]:
+def ran(home: Path) -> tuple[dict[str, int], list[list[float]]]:
     """A new process that prepares a function and runs it: hits and misses, and what it returned."""
     dropped = ("JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE")
     environment = {k: v for k, v in os.environ.items() if k not in dropped}
     environment |= {
         "ORCHESTRATOR_CACHE": str(home),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        **variables,
     }
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
@@ -81,6 +80,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_jax_is_told_where(cache: Path) -> None:
     kept_programs.keep()
     assert config.jax_compilation_cache_dir == str(kept_programs.folder())
+    assert kept_programs.folder().stat().st_mode & 0o077 == 0
 
 
 def test_a_place_that_the_user_named_is_kept_to(cache: Path) -> None:
