@@ -168,6 +168,8 @@ def _compare(
         "stock_s": round(stock_s, 3),
         "ratio": round(actual_s / stock_s, 4),
         "cache": cache,
+        "reason": "" if run.plan is None else run.plan.reason,
+        "parts": 0 if run.plan is None else run.plan.parts,
         "report": str(report),
     }
 
