@@ -38,6 +38,7 @@ from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reduce.coarse_search import CoarseSearch
 from orchestrator_core.plan.result import HINT, PlanResult
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.beam_search import BeamSearch
 from orchestrator_core.plan.search.general_search import GeneralSearch
 from orchestrator_core.plan.search.local_search import LocalSearch
 from orchestrator_core.plan.together import Aside, one_by_one, search
@@ -106,7 +107,7 @@ def registered() -> tuple[Planner, ...]:
     from orchestrator_core.plan.cpsat.sub_dags import SubDagPlanner
     from orchestrator_core.plan.cpsat.windows.planner import Windows
 
-    searches = (CoarseSearch(), LocalSearch(), GeneralSearch(), ObjectiveSearch())
+    searches = (CoarseSearch(), LocalSearch(), BeamSearch(), GeneralSearch(), ObjectiveSearch())
     solvers = (Ladder(), CpSatPlanner(), Windows(), SubDagPlanner(), ObjectiveCpSat())
     return (*LIST_PLANNERS, *OBJECTIVE_PLANNERS, *searches, *solvers)
 

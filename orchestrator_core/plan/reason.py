@@ -19,6 +19,7 @@ _TITLES = {
     "edf": "Earliest Deadline First",
     "local-search": "Local search",
     "local-search-general": "Local search",
+    "beam": "Beam search",
     "coarsen": "Planning by groups of tasks",
     "windows": "CP-SAT on windows of the schedule",
     "sub-dags": "Exact sub-graphs",

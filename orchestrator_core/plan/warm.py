@@ -37,7 +37,15 @@ NOT_YET = "was not tried: its code is being compiled, once on this machine"
 FIRST = "heft"
 """The part that every plan begins with."""
 
-IN_THIS_PROCESS = (FIRST, "lists", "bounds", "local-search", "local-search-general", "coarsen")
+IN_THIS_PROCESS = (
+    FIRST,
+    "lists",
+    "bounds",
+    "local-search",
+    "beam",
+    "local-search-general",
+    "coarsen",
+)
 """Parts that a plan for the makespan may need in the caller's process."""
 
 SIMULATION = "simulation"

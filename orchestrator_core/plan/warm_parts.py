@@ -52,6 +52,12 @@ def _local_search() -> None:
     engine.go(10, 1_000, 0.1, 0.0, arcs=True)  # which so short a search does not come to
 
 
+def _beam() -> None:
+    from orchestrator_core.plan.search.beam_search import BeamSearch
+
+    _run(BeamSearch(), plain())
+
+
 def _general_search() -> None:
     from orchestrator_core.plan.search.general_search import GeneralSearch
 
@@ -99,6 +105,7 @@ RUNS: dict[str, Callable[[], None]] = {
     "heft": _heft,
     "lists": _lists,
     "local-search": _local_search,
+    "beam": _beam,
     "local-search-general": _general_search,
     "bounds": _bounds,
     "coarsen": _coarsen,

@@ -1,0 +1,69 @@
+"""BeamSearch: beams of many kinds over small instances, ever wider (stage 3).
+
+Where a plan is nearly without idle time, the local search, which changes a schedule here and there,
+rarely makes all workers end together. Beams do; they see less than it does where transfers decide.
+So both work by turns, and each begins where the other one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import UnsupportedInstance
+from orchestrator_core.plan.engine.decoder import Choice, only_threads
+from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.lane import Lane
+from orchestrator_core.plan.lists.orders import heft
+from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.planner import Brief, Proposal
+from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.search.beam_runs import BeamRuns
+
+
+@dataclass(frozen=True, slots=True)
+class BeamSearch:
+    """Betters an incumbent, or a first schedule of HEFT's, until the widest beams are through.
+
+    Attributes:
+        largest: most choices of a worker for a task; beyond, other searches were measured to find
+            more in the same time.
+    """
+
+    largest: int = 600
+    name: str = "beam"
+    lane: ClassVar[Lane] = Lane.SEARCH
+
+    def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
+        choices = instance.graph.n_instances * len(instance.cluster)
+        if choices > self.largest:
+            return f"it takes {self.largest} choices of a worker; there are {choices}"
+        if objective.criteria != MAKESPAN.criteria:
+            return "it minimises makespan alone"
+        try:
+            problem = expand(instance)
+        except UnsupportedInstance as error:
+            return str(error)
+        if not only_threads(problem):
+            return "it takes instances in which only threads are scarce"
+        if any(demand.consumes for demand in instance.graph.demands):
+            return "it takes no stock"
+        if bool(np.isfinite(problem.deadline).any()):
+            return "it takes no deadlines"
+        return None
+
+    def plan(self, brief: Brief) -> Iterator[Proposal]:
+        problem = expand(brief.instance)
+        if problem.n_tasks == 0:
+            yield Proposal(note="there is nothing to schedule")
+            return
+        if brief.incumbent is None:
+            first = place(brief.instance, Choice(next(heft(problem)).order))
+            assert isinstance(first, Schedule)
+            yield Proposal(first, note="where beams begin")
+        yield from BeamRuns(brief, problem).proposals()

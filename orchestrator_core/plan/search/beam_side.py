@@ -1,0 +1,125 @@
+"""Side: an instance as a beam sees it, from its beginning or, with time reversed, from its end."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.bounds.area import priced, thread_prices
+from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.modes import best_seconds
+
+CLASSES = 12
+"""Most classes of tasks by what comes after them; each is looked at for every partial schedule."""
+
+
+class Side(NamedTuple):
+    """n single tasks, e edges, w workers, l threads of them all, k classes of tasks.
+
+    Attributes:
+        in_ptr, in_task, in_bytes, out_ptr, out_task: of the edges, as in `Problem`; from the end,
+            consumers and producers change places.
+        latency, per_byte: (w, w) seconds, and seconds per byte, from what is placed first.
+        earliest: (n,) seconds before which a task does not start.
+        seconds: (n, w) in the fastest mode; infinity where a task may not run.
+        last: (n,) seconds from the end of a task to the end of the schedule, whatever is after it.
+        after: (n, w) the same for what is at least after it if it ends on a worker.
+        level, need: (n,) the class of each task, and (k,) the least `after` in each, ascending.
+        price, worth: (w,) what a second of one thread is worth, all threads together 1, and (n,)
+            what a task is worth where it is cheapest: no schedule is shorter than all worths.
+        first: (w + 1,) worker b has the threads from ``first[b]`` up to, not including, the next.
+        kind: (w,) the same number for workers on which all tasks take equally long.
+        code: (n,) random numbers; those of a set of tasks, combined by xor, stand for the set.
+    """
+
+    in_ptr: Ints
+    in_task: Ints
+    in_bytes: Floats
+    out_ptr: Ints
+    out_task: Ints
+    latency: Floats
+    per_byte: Floats
+    earliest: Floats
+    seconds: Floats
+    last: Floats
+    after: Floats
+    level: Ints
+    need: Floats
+    price: Floats
+    worth: Floats
+    first: Ints
+    kind: Ints
+    code: Ints
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.level)
+
+    @property
+    def n_threads(self) -> int:
+        return int(self.first[-1])
+
+
+def sides(problem: Problem) -> tuple[Side, Side]:
+    """The instance from its beginning, and from its end."""
+    nothing = np.zeros(problem.n_tasks)
+    into = (problem.in_ptr, problem.in_task, problem.in_bytes)
+    out = (problem.out_ptr, problem.out_task, problem.out_bytes)
+    links = problem.latency, problem.per_byte
+    back = np.ascontiguousarray(links[0].T), np.ascontiguousarray(links[1].T)
+    topological = problem.topological
+    return (
+        _side(problem, into, out, links, topological, problem.release, nothing),
+        _side(problem, out, into, back, topological[::-1], nothing, problem.release),
+    )
+
+
+def _side(
+    problem: Problem,
+    into: tuple[Ints, Ints, Floats],
+    out: tuple[Ints, Ints, Floats],
+    links: tuple[Floats, Floats],
+    topological: Ints,
+    earliest: Floats,
+    last: Floats,
+) -> Side:
+    seconds = best_seconds(problem)
+    after = _after(out, links, topological, seconds, last)
+    level, need = _levels(after.min(axis=1))
+    price = thread_prices(problem)
+    if price is None:
+        price = np.full(problem.n_workers, 1.0 / problem.worker_threads.sum())
+    _, kind = np.unique(seconds, axis=1, return_inverse=True)
+    code = np.random.default_rng(0).integers(1 << 62, size=problem.n_tasks)
+    return Side(
+        *into, *out[:2], *links, earliest, seconds, last, after, level, need,
+        price, priced(seconds, price).min(axis=1),
+        np.concatenate([[0], np.cumsum(problem.worker_threads)]), kind.reshape(-1), code,
+    )  # fmt: skip
+
+
+def _after(
+    out: tuple[Ints, Ints, Floats],
+    links: tuple[Floats, Floats],
+    topological: Ints,
+    seconds: Floats,
+    last: Floats,
+) -> Floats:
+    """(n, w) by way of the consumer that takes longest where it is soonest through."""
+    (ptr, consumer, nbytes), (latency, per_byte) = out, links
+    after = np.repeat(last[:, None], seconds.shape[1], axis=1)
+    for t in topological[::-1]:
+        for k in range(ptr[t], ptr[t + 1]):
+            way = latency + nbytes[k] * per_byte + seconds[consumer[k]] + after[consumer[k]]
+            np.maximum(after[t], way.min(axis=1), out=after[t])
+    return after
+
+
+def _levels(after: Floats) -> tuple[Ints, Floats]:
+    """The class of each task, and the least value in each."""
+    need = np.unique(after)
+    if len(need) > CLASSES:
+        need = np.unique(np.quantile(after, np.linspace(0, 1, CLASSES), method="lower"))
+    return np.searchsorted(need, after, side="right") - 1, need
