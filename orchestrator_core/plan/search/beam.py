@@ -53,13 +53,13 @@ class Beam:
     """One beam, from no task to all of them.
 
     Attributes:
-        steps: partial schedules that were looked at so far.
+        looked_at: partial schedules so far.
         ended: all tasks are placed, or nothing was left within the limit.
     """
 
     def __init__(self, side: Side, way: Way) -> None:
         self.side, self.way = side, way
-        self.steps, self.ended = 0, side.n_tasks == 0
+        self.looked_at, self.ended = 0, side.n_tasks == 0
         self._parts, self._next, self._placed = nothing_placed(side), 0, 0
         room = SPARE * way.width + side.n_tasks * len(side.price)
         self._found, self._many, self._worst = room_for_steps(room), 0, np.inf
@@ -71,6 +71,11 @@ class Beam:
             np.empty(len(side.need)),
         )
 
+    @property
+    def width_now(self) -> int:
+        """Partial schedules side by side."""
+        return len(self._parts.now)
+
     def go(self, many: int, limit: float) -> None:
         """Look at up to `many` partial schedules; schedules that are not within the limit, seconds,
         are of no interest."""
@@ -81,7 +86,7 @@ class Beam:
             self.side, self._parts, before, many, taste, self._worst, self._desk, self._found,
             self._many,
         )  # fmt: skip
-        self.steps += self._next - before
+        self.looked_at += self._next - before
         if self._next == len(self._parts.now):
             self._take(limit)
         elif self._next < before + many:

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from orchestrator_core.plan.bounds.state import propagate
 from orchestrator_core.plan.engine.decoder import Choice
-from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.lists.orders import heft
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.beam import Beam, Way
-from orchestrator_core.plan.search.beam_side import sides
+from orchestrator_core.plan.search.beam_side import Side, sides
 
 FIRST_WIDTH, WIDEST = 64, 8192
 """Partial schedules that the first beams keep, and the last."""
@@ -37,30 +39,42 @@ A_TURN, A_SECOND = 40_000, 4_000_000
 class BeamRuns:
     """Beams of many kinds, ever wider, from the beginning or from the end."""
 
-    def __init__(self, brief: Brief, problem: Problem) -> None:
-        self.brief, self.problem = brief, problem
-        self._sides = sides(problem)
+    def __init__(self, brief: Brief) -> None:
+        self.brief, self.problem = brief, expand(brief.instance)
         self._draw = np.random.default_rng(brief.budget.seed)
-        self._began, self._steps, self._beams = time.perf_counter(), 0, 0
+        self._began, self._looked_at, self._beams = time.perf_counter(), 0, 0
         self._known = np.inf
+        self._sides: tuple[Side, Side] | None = None
+        self._sides_for = np.inf
 
     def proposals(self) -> Iterator[Proposal]:
         """Until the budget is spent, the bound is met or the widest are through."""
+        if self.brief.incumbent is None:
+            order = next(heft(self.problem)).order
+            yield Proposal(self._placed(Choice(order)), note="where beams begin")
         width = FIRST_WIDTH
         while width <= WIDEST:
             for _ in range(OF_A_WIDTH):
-                beam = Beam(self._sides[int(self._draw.integers(2))], self._way(width))
-                self._beams += 1
-                while not beam.ended:
-                    many = self._many()
-                    if many <= 0 or self._is_optimal():
-                        return
-                    before = beam.steps
-                    beam.go(many, self._limit())
-                    self._steps += beam.steps - before
-                    found = self._found(beam) if beam.ended else None
-                    yield Proposal(found, note=f"{self._beams} beams, up to {width} wide")
+                yield from self._beam(width)
+                if self._sides is None or self._over():
+                    return
             width *= 2
+
+    def _beam(self, width: int) -> Iterator[Proposal]:
+        """One of them, to its end."""
+        self._renew_sides()
+        if self._sides is None:
+            yield Proposal(note="nothing can be better")
+            return
+        backward = bool(self._draw.integers(2))
+        beam = Beam(self._sides[backward], self._way(width))
+        self._beams += 1
+        while not (beam.ended or self._over()):
+            before = beam.looked_at
+            beam.go(max(1, self._many()), self._best_known() * (1.0 - BETTER))
+            self._looked_at += beam.looked_at - before
+            found = self._found(beam, backward) if beam.ended else None
+            yield Proposal(found, note=f"{self._beams} beams, up to {width} wide")
 
     def _way(self, width: int) -> Way:
         draw = self._draw
@@ -77,34 +91,43 @@ class BeamRuns:
         """Partial schedules to look at now, none if the budget is spent."""
         budget, n = self.brief.budget, self.problem.n_tasks
         if budget.iterations is not None:
-            return min(budget.iterations - self._steps, max(1, A_TURN // n))
+            return min(budget.iterations - self._looked_at, max(1, A_TURN // n))
         left = self._began + budget.seconds - time.perf_counter()
         return max(1, int(min(A_TURN, A_SECOND * left)) // n) if left > 0 else 0
+
+    def _over(self) -> bool:
+        """Is the budget spent, or the best schedule optimal?"""
+        optimal = self._best_known() <= self.brief.lower_bound * (1.0 + 1e-12)
+        return optimal or self._many() <= 0
 
     def _best_known(self) -> float:
         incumbent = self.brief.incumbent
         return min(self._known, np.inf if incumbent is None else incumbent.makespan)
 
-    def _limit(self) -> float:
-        return self._best_known() * (1.0 - BETTER)
+    def _renew_sides(self) -> None:
+        """Derive what holds for schedules that are better than the best known; none if none is."""
+        known = self._best_known()
+        if known < self._sides_for:
+            state = propagate(self.problem, known)
+            self._sides = None if state is None else sides(self.problem, state)
+            self._sides_for = known
 
-    def _is_optimal(self) -> bool:
-        return self._best_known() <= self.brief.lower_bound * (1.0 + 1e-12)
-
-    def _found(self, beam: Beam) -> Schedule | None:
+    def _found(self, beam: Beam, backward: bool) -> Schedule | None:
         """The schedule of a beam, if it is better than any other."""
         best = beam.best()
         if best is None or not best[0] < self._best_known():
             return None
         until, end, worker = best
-        problem = self.problem
-        seconds = beam.side.seconds[np.arange(problem.n_tasks), worker]
-        start = end - seconds if beam.side is self._sides[0] else until - end
-        depth = np.empty(problem.n_tasks, dtype=np.int64)
-        depth[problem.topological] = np.arange(problem.n_tasks)
+        seconds = beam.side.seconds[np.arange(len(end)), worker]
+        start = until - end if backward else end - seconds
+        depth = np.empty(len(end), dtype=np.int64)
+        depth[self.problem.topological] = np.arange(len(end))
         # In the order of its starts nothing begins later than there, and what has a gap fills it.
         order = np.lexsort((depth, start)).astype(np.int64)
-        schedule = place(self.brief.instance, Choice(order, worker=worker))
+        return self._placed(Choice(order, worker=worker))
+
+    def _placed(self, choice: Choice) -> Schedule:
+        schedule = place(self.brief.instance, choice)
         assert isinstance(schedule, Schedule)
         self._known = min(self._known, schedule.makespan)
         return schedule

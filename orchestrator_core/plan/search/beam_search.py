@@ -15,14 +15,11 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
-from orchestrator_core.plan.engine.decoder import Choice, only_threads
+from orchestrator_core.plan.engine.decoder import only_threads
 from orchestrator_core.plan.engine.expand import expand
-from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.lane import Lane
-from orchestrator_core.plan.lists.orders import heft
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Proposal
-from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.beam_runs import BeamRuns
 
 
@@ -58,12 +55,7 @@ class BeamSearch:
         return None
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
-        problem = expand(brief.instance)
-        if problem.n_tasks == 0:
+        if len(brief.instance.graph) == 0:
             yield Proposal(note="there is nothing to schedule")
             return
-        if brief.incumbent is None:
-            first = place(brief.instance, Choice(next(heft(problem)).order))
-            assert isinstance(first, Schedule)
-            yield Proposal(first, note="where beams begin")
-        yield from BeamRuns(brief, problem).proposals()
+        yield from BeamRuns(brief).proposals()

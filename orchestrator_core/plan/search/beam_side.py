@@ -8,7 +8,8 @@ import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.area import priced, thread_prices
-from orchestrator_core.plan.engine.expand import Problem
+from orchestrator_core.plan.bounds.state import State
+from orchestrator_core.plan.engine.expand import Problem, frozen
 from orchestrator_core.plan.engine.modes import best_seconds
 
 CLASSES = 12
@@ -62,59 +63,62 @@ class Side(NamedTuple):
         return int(self.first[-1])
 
 
-def sides(problem: Problem) -> tuple[Side, Side]:
-    """The instance from its beginning, and from its end."""
+def sides(problem: Problem, state: State) -> tuple[Side, Side]:
+    """The instance from its beginning, and from its end, as far as schedules are shorter than the
+    state's upper bound."""
     nothing = np.zeros(problem.n_tasks)
     into = (problem.in_ptr, problem.in_task, problem.in_bytes)
     out = (problem.out_ptr, problem.out_task, problem.out_bytes)
     links = problem.latency, problem.per_byte
     back = np.ascontiguousarray(links[0].T), np.ascontiguousarray(links[1].T)
-    topological = problem.topological
+    seconds = np.where(state.may, best_seconds(problem), np.inf)
+    tail, head = (np.where(state.may, ahead, 0.0) for ahead in (state.tail, state.head))
+    workers = _workers(problem, seconds)
     return (
-        _side(problem, into, out, links, topological, problem.release, nothing),
-        _side(problem, out, into, back, topological[::-1], nothing, problem.release),
+        _side(into, out, links, seconds, problem.release, nothing, tail, workers),
+        _side(out, into, back, seconds, nothing, problem.release, head, workers),
     )
 
 
-def _side(
-    problem: Problem,
-    into: tuple[Ints, Ints, Floats],
-    out: tuple[Ints, Ints, Floats],
-    links: tuple[Floats, Floats],
-    topological: Ints,
-    earliest: Floats,
-    last: Floats,
-) -> Side:
-    seconds = best_seconds(problem)
-    after = _after(out, links, topological, seconds, last)
-    level, need = _levels(after.min(axis=1))
+class _Workers(NamedTuple):
+    """The part of a side that is the same in both directions of time."""
+
+    price: Floats
+    worth: Floats
+    first: Ints
+    kind: Ints
+    code: Ints
+
+
+def _workers(problem: Problem, seconds: Floats) -> _Workers:
     price = thread_prices(problem)
     if price is None:
         price = np.full(problem.n_workers, 1.0 / problem.worker_threads.sum())
     _, kind = np.unique(seconds, axis=1, return_inverse=True)
     code = np.random.default_rng(0).integers(1 << 62, size=problem.n_tasks)
-    return Side(
-        *into, *out[:2], *links, earliest, seconds, last, after, level, need,
-        price, priced(seconds, price).min(axis=1),
-        np.concatenate([[0], np.cumsum(problem.worker_threads)]), kind.reshape(-1), code,
-    )  # fmt: skip
+    first = np.concatenate([[0], np.cumsum(problem.worker_threads)])
+    return _Workers(price, priced(seconds, price).min(axis=1), first, kind.reshape(-1), code)
 
 
-def _after(
+def _side(
+    into: tuple[Ints, Ints, Floats],
     out: tuple[Ints, Ints, Floats],
     links: tuple[Floats, Floats],
-    topological: Ints,
     seconds: Floats,
+    earliest: Floats,
     last: Floats,
-) -> Floats:
-    """(n, w) by way of the consumer that takes longest where it is soonest through."""
-    (ptr, consumer, nbytes), (latency, per_byte) = out, links
-    after = np.repeat(last[:, None], seconds.shape[1], axis=1)
-    for t in topological[::-1]:
-        for k in range(ptr[t], ptr[t + 1]):
-            way = latency + nbytes[k] * per_byte + seconds[consumer[k]] + after[consumer[k]]
-            np.maximum(after[t], way.min(axis=1), out=after[t])
-    return after
+    after: Floats,
+    workers: _Workers,
+) -> Side:
+    least = np.where(np.isfinite(seconds), after, np.inf).min(axis=1)
+    level, need = _levels(least)
+    price, worth, first, kind, code = workers
+    side = Side(
+        *into, out[0], out[1], *links, earliest, seconds, last, after, level, need,
+        price, worth, first, kind, code,
+    )  # fmt: skip
+    # All alike, so that one machine code does for both sides.
+    return Side(*(frozen(column) for column in side))  # type: ignore[arg-type]
 
 
 def _levels(after: Floats) -> tuple[Ints, Floats]:
