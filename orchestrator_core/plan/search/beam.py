@@ -26,10 +26,10 @@ from orchestrator_core.plan.search.beam_state import (
 from orchestrator_core.plan.search.beam_steps import Desk, Taste, find_steps
 
 SPARE = 4
-"""Steps that there is room for, in widths: beyond, only those are looked at that rank higher."""
+"""Steps that are found, in widths, before those that rank low are left out."""
 
 MANY = 2
-"""Of these, as many are kept for the choice, in widths."""
+"""Steps that are kept then, in widths; from there on, what ranks lower is not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +81,17 @@ class Beam:
         are of no interest."""
         way = self.way
         taste = Taste(limit, way.crowding, way.ease * limit, way.chance * limit, way.salt)
-        before = self._next
-        self._next, self._many = find_steps(
-            self.side, self._parts, before, many, taste, self._worst, self._desk, self._found,
-            self._many,
-        )  # fmt: skip
-        self.looked_at += self._next - before
-        if self._next == len(self._parts.now):
+        until = min(self._next + many, len(self._parts.now))
+        self.looked_at += until - self._next
+        while self._next < until:
+            self._next, self._many = find_steps(
+                self.side, self._parts, self._next, until - self._next, taste, self._worst,
+                self._desk, self._found, self._many, SPARE * way.width,
+            )  # fmt: skip
+            if self._next < until:
+                self._narrow()
+        if until == len(self._parts.now):
             self._take(limit)
-        elif self._next < before + many:
-            self._narrow()
 
     def _narrow(self) -> None:
         """Make room for further steps."""

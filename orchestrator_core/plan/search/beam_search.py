@@ -28,18 +28,20 @@ class BeamSearch:
     """Betters an incumbent, or a first schedule of HEFT's, until the widest beams are through.
 
     Attributes:
-        largest: most choices of a worker for a task; beyond, other searches were measured to find
-            more in the same time.
+        largest, without_transfers: most task instances, and most of them where nothing that is sent
+            takes time; beyond, the local search was measured to find more alone.
     """
 
-    largest: int = 600
+    largest: int = 60
+    without_transfers: int = 400
     name: str = "beam"
     lane: ClassVar[Lane] = Lane.SEARCH
 
     def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
-        choices = instance.graph.n_instances * len(instance.cluster)
-        if choices > self.largest:
-            return f"it takes {self.largest} choices of a worker; there are {choices}"
+        sends = _sends(instance)
+        n, most = instance.graph.n_instances, self.largest if sends else self.without_transfers
+        if n > most:
+            return f"it takes {most} tasks{' that send' if sends else ''}; there are {n}"
         if objective.criteria != MAKESPAN.criteria:
             return "it minimises makespan alone"
         try:
@@ -59,3 +61,10 @@ class BeamSearch:
             yield Proposal(note="there is nothing to schedule")
             return
         yield from BeamRuns(brief).proposals()
+
+
+def _sends(instance: Instance) -> bool:
+    """Is there anything that takes time on its way?"""
+    cluster = instance.cluster
+    per_byte = bool(cluster.seconds_per_byte.any()) and bool(instance.graph.nbytes.any())
+    return len(instance.graph.nbytes) > 0 and (per_byte or bool(cluster.latency.any()))

@@ -141,9 +141,10 @@ def find_steps(
     desk: Desk,
     steps: Steps,
     found: int,
+    enough: int,
 ) -> tuple[int, int]:
     """Write the steps from `many` partial schedules after the first `first` that may be part of a
-    schedule within the limit and rank below `worst`, as far as there is room.
+    schedule within the limit and rank below `worst`, until there are `enough` or no room is left.
 
     Returns:
         The number of the next partial schedule, and how many steps there are with those found.
@@ -154,7 +155,7 @@ def find_steps(
     until = min(first + many, len(parts.now))
     most = len(side.level) * len(side.price)
     for b in range(first, until):
-        if found + most > len(steps.rank):
+        if found > enough or found + most > len(steps.rank):
             return b, found
         for i in range(_find_ready(side, parts, b, limit + little, desk)):
             t = desk.ready[i]
@@ -171,7 +172,7 @@ def find_steps(
                     idle = start - parts.free[b, side.first[w]]
                     waste += side.price[w] * max(0.0, idle)
                 rank = waste + _idle(side, parts, b, t, w, start, desk)
-                if rank > spare:
+                if rank > spare or rank > worst:
                     continue
                 crowded = _crowded(side, taste, t, desk)
                 if crowded == np.inf:
