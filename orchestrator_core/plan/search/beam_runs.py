@@ -23,7 +23,7 @@ FIRST_WIDTH, WIDEST = 64, 8192
 OF_A_WIDTH = 8
 """Beams of the same width, before the next are twice as wide."""
 
-TWINS = (30, 100, 300)
+TWINS = (3, 30, 300)
 CROWDING = (0.0, 0.3, 1.0, 3.0)
 EASE = (0.005, 0.02, 0.1)
 CHANCE = (0.0, 0.0005, 0.002)
