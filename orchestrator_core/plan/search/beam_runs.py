@@ -39,16 +39,17 @@ A_TURN, A_SECOND = 40_000, 4_000_000
 class BeamRuns:
     """Beams of many kinds, ever wider, from the beginning or from the end."""
 
-    def __init__(self, brief: Brief) -> None:
+    def __init__(self, brief: Brief, patience: int) -> None:
         self.brief, self.problem = brief, expand(brief.instance)
         self._draw = np.random.default_rng(brief.budget.seed)
         self._began, self._looked_at, self._beams = time.perf_counter(), 0, 0
+        self._patience, self._found_at = patience * self.problem.n_tasks, 0
         self._known = np.inf
         self._sides: tuple[Side, Side] | None = None
         self._sides_for = np.inf
 
     def proposals(self) -> Iterator[Proposal]:
-        """Until the budget is spent, the bound is met or the widest are through."""
+        """Until the budget or the patience is spent, the bound is met or the widest are through."""
         if self.brief.incumbent is None:
             order = next(heft(self.problem)).order
             yield Proposal(self._placed(Choice(order)), note="where beams begin")
@@ -96,9 +97,10 @@ class BeamRuns:
         return max(1, int(min(A_TURN, A_SECOND * left)) // n) if left > 0 else 0
 
     def _over(self) -> bool:
-        """Is the budget spent, or the best schedule optimal?"""
+        """Is the budget or the patience spent, or the best schedule optimal?"""
         optimal = self._best_known() <= self.brief.lower_bound * (1.0 + 1e-12)
-        return optimal or self._many() <= 0
+        tired = self._looked_at - self._found_at > self._patience
+        return optimal or tired or self._many() <= 0
 
     def _best_known(self) -> float:
         incumbent = self.brief.incumbent
@@ -130,4 +132,5 @@ class BeamRuns:
         schedule = place(self.brief.instance, choice)
         assert isinstance(schedule, Schedule)
         self._known = min(self._known, schedule.makespan)
+        self._found_at = self._looked_at
         return schedule

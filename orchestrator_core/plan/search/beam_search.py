@@ -2,7 +2,8 @@
 
 Where a plan is nearly without idle time, the local search, which changes a schedule here and there,
 rarely makes all workers end together. Beams do; they see less than it does where transfers decide.
-So both work by turns, and each begins where the other one is.
+So both work by turns: beams look for what is better than all so far, and the local search goes on
+from what they find. docs/decisions/0065-beams.md has figures.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ from orchestrator_core.plan.search.beam_runs import BeamRuns
 
 @dataclass(frozen=True, slots=True)
 class BeamSearch:
-    """Betters an incumbent, or a first schedule of HEFT's, until the widest beams are through.
+    """Betters an incumbent, or a first schedule of HEFT's, as long as that is worth its time.
 
     Attributes:
         largest, without_transfers: most task instances, and most of them where nothing that is sent
             takes time; beyond, the local search was measured to find more alone.
+        patience: partial schedules for each task that are looked at without a better schedule
+            before it gives up; solvers make more of the processor then.
     """
 
     largest: int = 60
     without_transfers: int = 400
+    patience: int = 10_000
     name: str = "beam"
     lane: ClassVar[Lane] = Lane.SEARCH
 
@@ -60,7 +64,7 @@ class BeamSearch:
         if len(brief.instance.graph) == 0:
             yield Proposal(note="there is nothing to schedule")
             return
-        yield from BeamRuns(brief).proposals()
+        yield from BeamRuns(brief, self.patience).proposals()
 
 
 def _sends(instance: Instance) -> bool:

@@ -134,6 +134,15 @@ def test_narrow_beams_end_with_a_schedule_of_all_tasks_or_none(width):
         assert beam.width_now <= width
 
 
+def test_it_gives_up_when_it_is_out_of_patience():
+    """What is nearly optimal is not bettered; to the widest beams these would be 64."""
+    instance = random_instance(np.random.default_rng(3), 20, 3, integer=True)
+    first = ask(SEARCH, Brief(instance, Budget(iterations=200_000), incumbent=heft(instance)))
+    brief = Brief(instance, Budget(seconds=60.0), incumbent=first.schedule)
+    short, long = (ask(BeamSearch(patience=few), brief).note for few in (20, 200))
+    assert 1 <= int(short.split()[0]) < int(long.split()[0]) < 64
+
+
 def test_what_it_does_not_take_is_said():
     many = [[1.0, 2.0]] * 61
     sent = Instance.from_arrays(many, [(0, 1, 1.0)], seconds_per_byte=1.0)
