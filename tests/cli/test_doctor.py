@@ -214,8 +214,8 @@ def test_a_place_for_compiled_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     ("there", "compiling", "said"),
     [
         (warm.PARTS, False, "all of it"),
-        (warm.PARTS[:4], False, "4 of 10 parts; the rest is compiled by what plans first"),
-        (warm.PARTS[:9], True, "9 of 10 parts; the rest is in the making"),
+        (warm.PARTS[:4], False, "4 of 11 parts; the rest is compiled by what plans first"),
+        (warm.PARTS[:9], True, "9 of 11 parts; the rest is in the making"),
     ],
 )
 def test_how_much_is_compiled(

@@ -10,8 +10,8 @@ from orchestrator_core.plan.search.beam_mix import mixed
 from orchestrator_core.plan.search.beam_side import Side
 from orchestrator_core.plan.search.beam_state import Partials, Steps
 
-TIME_BITS = 1e9
-"""Times that differ by less than this part of the limit are taken for equal by `_look`."""
+GRAINS = 1e9
+"""Two times within the same of so many parts of the limit are the same to `_look`."""
 
 
 @inner
@@ -53,7 +53,7 @@ def choose(
         size *= 2
     sets, times = np.zeros(size, dtype=np.uint64), np.zeros(size, dtype=np.int64)
     looks = np.zeros(size, dtype=np.uint64)
-    kept, many, grain = np.empty(width, dtype=np.int64), 0, limit / TIME_BITS
+    kept, many, grain = np.empty(width, dtype=np.int64), 0, limit / GRAINS
     for i in order:
         if many == width:
             break

@@ -15,7 +15,7 @@ from orchestrator_core.plan.lists.orders import heft
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.beam import Beam, Way
-from orchestrator_core.plan.search.beam_side import Side, sides
+from orchestrator_core.plan.search.beam_side import Side, sides, useful_threads
 
 FIRST_WIDTH, WIDEST = 64, 8192
 """Partial schedules that the first beams keep, and the last."""
@@ -32,8 +32,9 @@ CHANCE = (0.0, 0.0005, 0.002)
 BETTER = 1e-9
 """Relative difference that makes a schedule better than another."""
 
-A_TURN, A_SECOND = 40_000, 4_000_000
-"""Tasks of partial schedules that are looked at between two proposals, and about in a second."""
+A_TURN, A_SECOND = 400_000, 40_000_000
+"""Tasks times threads of partial schedules that are looked at between two proposals, and about in a
+second."""
 
 
 class BeamRuns:
@@ -44,6 +45,7 @@ class BeamRuns:
         self._draw = np.random.default_rng(brief.budget.seed)
         self._began, self._looked_at, self._beams = time.perf_counter(), 0, 0
         self._patience, self._found_at = patience * self.problem.n_tasks, 0
+        self._size = self.problem.n_tasks * int(useful_threads(self.problem).sum())
         self._known = np.inf
         self._sides: tuple[Side, Side] | None = None
         self._sides_for = np.inf
@@ -90,11 +92,11 @@ class BeamRuns:
 
     def _many(self) -> int:
         """Partial schedules to look at now, none if the budget is spent."""
-        budget, n = self.brief.budget, self.problem.n_tasks
+        budget, size = self.brief.budget, self._size
         if budget.iterations is not None:
-            return min(budget.iterations - self._looked_at, max(1, A_TURN // n))
+            return min(budget.iterations - self._looked_at, max(1, A_TURN // size))
         left = self._began + budget.seconds - time.perf_counter()
-        return max(1, int(min(A_TURN, A_SECOND * left)) // n) if left > 0 else 0
+        return max(1, int(min(A_TURN, A_SECOND * left)) // size) if left > 0 else 0
 
     def _over(self) -> bool:
         """Is the budget or the patience spent, or the best schedule optimal?"""

@@ -22,6 +22,7 @@ from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.search.beam_runs import BeamRuns
+from orchestrator_core.plan.search.beam_side import useful_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,14 @@ class BeamSearch:
     Attributes:
         largest, without_transfers: most task instances, and most of them where nothing that is sent
             takes time; beyond, the local search was measured to find more alone.
+        threads: most threads of all workers; each is looked at in every step.
         patience: partial schedules for each task that are looked at without a better schedule
             before it gives up; solvers make more of the processor then.
     """
 
     largest: int = 60
     without_transfers: int = 400
+    threads: int = 64
     patience: int = 10_000
     name: str = "beam"
     lane: ClassVar[Lane] = Lane.SEARCH
@@ -54,6 +57,9 @@ class BeamSearch:
             return str(error)
         if not only_threads(problem):
             return "it takes instances in which only threads are scarce"
+        threads = int(useful_threads(problem).sum())
+        if threads > self.threads:
+            return f"it takes {self.threads} threads; there are {threads}"
         if any(demand.consumes for demand in instance.graph.demands):
             return "it takes no stock"
         if bool(np.isfinite(problem.deadline).any()):

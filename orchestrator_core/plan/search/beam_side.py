@@ -30,7 +30,8 @@ class Side(NamedTuple):
         level, need: (n,) the class of each task, and (k,) the least `after` in each, ascending.
         price, worth: (w,) what a second of one thread is worth, all threads together 1, and (n,)
             what a task is worth where it is cheapest: no schedule is shorter than all worths.
-        first: (w + 1,) worker b has the threads from ``first[b]`` up to, not including, the next.
+        first: (w + 1,) worker b has the threads from ``first[b]`` up to, not including, the next;
+            no more of them than there are tasks.
         kind: (w,) the same number for workers on which all tasks take equally long.
         code: (n,) random numbers; those of a set of tasks, combined by xor, stand for the set.
     """
@@ -80,6 +81,11 @@ def sides(problem: Problem, state: State) -> tuple[Side, Side]:
     )
 
 
+def useful_threads(problem: Problem) -> Ints:
+    """(w,) threads of each worker that could ever be busy together."""
+    return np.minimum(problem.worker_threads, problem.n_tasks)
+
+
 class _Workers(NamedTuple):
     """The part of a side that is the same in both directions of time."""
 
@@ -96,7 +102,7 @@ def _workers(problem: Problem, seconds: Floats) -> _Workers:
         price = np.full(problem.n_workers, 1.0 / problem.worker_threads.sum())
     _, kind = np.unique(seconds, axis=1, return_inverse=True)
     code = np.random.default_rng(0).integers(1 << 62, size=problem.n_tasks)
-    first = np.concatenate([[0], np.cumsum(problem.worker_threads)])
+    first = np.concatenate([[0], np.cumsum(useful_threads(problem))])
     return _Workers(price, priced(seconds, price).min(axis=1), first, kind.reshape(-1), code)
 
 

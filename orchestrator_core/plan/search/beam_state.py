@@ -12,9 +12,6 @@ from orchestrator_core.plan.search.beam_side import Side
 
 Shorts = NDArray[np.int16]
 
-MOST_TASKS = 32_000
-"""A task's producers are counted in 16 bits."""
-
 
 class Partials(NamedTuple):
     """b partial schedules of equally many tasks, each placed by start.
@@ -40,7 +37,7 @@ class Partials(NamedTuple):
 
 class Steps(NamedTuple):
     """c steps: partial schedule `parent` with `task` on `worker` from `start` on; `waste` and
-    `tasks` are those that it has then, and of equal `rank` or less is what is better."""
+    `tasks` are those that it has then. A lower `rank` is better."""
 
     parent: Ints
     task: Ints

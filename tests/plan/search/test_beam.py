@@ -148,5 +148,8 @@ def test_what_it_does_not_take_is_said():
     sent = Instance.from_arrays(many, [(0, 1, 1.0)], seconds_per_byte=1.0)
     assert SEARCH.unsupported(sent) == "it takes 60 tasks that send; there are 61"
     assert SEARCH.unsupported(Instance.from_arrays(many, [(0, 1, 1.0)])) is None
+    wide = Cluster([Worker(f"w{k}", threads=40) for k in range(2)])
+    tasks = TaskGraph.from_tasks([Task(name=f"t{k}", seconds=1.0) for k in range(50)], [])
+    assert SEARCH.unsupported(Instance.price(tasks, wide)) == "it takes 64 threads; there are 80"
     late = Instance.from_arrays([[1.0, 1.0]] * 3, [], deadline=9.0)
     assert SEARCH.unsupported(late) == "it takes no deadlines"
