@@ -117,9 +117,9 @@ class Climb:
     def _cones(self, tries: int, until: float) -> Iterator[Proposal]:
         for forward in (True, False):
             for task in self._hubs(forward):
+                self._refresh()  # which may leave nothing to look at
                 if self.root.state is None or self.spent() > until:
                     break
-                self._refresh()
                 cone = Cone.of(self.relaxation, task, forward)
                 yield from self._cone(cone, self.root.state, tries)
         if self.root.state is not None:

@@ -20,6 +20,7 @@ from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.planner import Brief, Proposal
+from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.time_indexed import optimal_makespan
 from tests.plan.tiny import tiny_instances
 
@@ -126,6 +127,23 @@ def test_what_is_proven_to_the_end_is_said_once() -> None:
     assert said.count(18.0) == 1
     # 15 s of whole seconds on two workers, so 8 s, between 5 s alone and 5 s alone.
     assert said[-1] == 18.0
+
+
+def test_a_better_schedule_may_come_at_any_step() -> None:
+    """A fork and a join around seven long tasks on three workers, in 32 s. Where nothing is left to
+    look at then, the ladder went on looking, and broke."""
+    edges = [(0, t, 1.0) for t in range(1, 8)] + [(t, 8, 1.0) for t in range(1, 8)]
+    seconds = [[1.0] * 3, *([10.0 + t % 2] * 3 for t in range(7)), [1.0] * 3]
+    instance = Instance.from_arrays(seconds, edges, seconds_per_byte=0.5)
+    best = plan(instance, Budget(seconds=60.0, iterations=2_000), ["heft", "local-search"]).schedule
+    assert best.makespan == 32.0
+    for step in range(40):
+        brief, said = start(instance, 400), []
+        for number, proposal in enumerate(Ladder().plan(brief)):
+            said.append(proposal.lower_bound)
+            if number == step:
+                brief.incumbent = best
+        assert max(said) <= 32.0
 
 
 def test_steps_give_the_same_bytes() -> None:
