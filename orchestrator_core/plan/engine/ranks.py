@@ -13,6 +13,13 @@ from orchestrator_core.plan.engine.compiled import compiled
 from orchestrator_core.plan.engine.expand import Problem
 
 
+def by_start(problem: Problem, start: Floats) -> Ints:
+    """The tasks by their starts (n,) in seconds; of equal ones producers come before consumers."""
+    depth = np.empty(problem.n_tasks, dtype=np.int64)
+    depth[problem.topological] = np.arange(problem.n_tasks)
+    return np.lexsort((depth, start)).astype(np.int64)
+
+
 @compiled
 def upward_rank(p: Problem, seconds: Floats, latency: float, per_byte: float) -> Floats:
     """(n,) longest path from a task's start to the last end (Topcuoglu 2002, eq. 5).

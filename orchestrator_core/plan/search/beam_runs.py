@@ -11,6 +11,7 @@ from orchestrator_core.plan.bounds.state import propagate
 from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.engine.ranks import by_start
 from orchestrator_core.plan.lists.orders import heft
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
@@ -124,10 +125,8 @@ class BeamRuns:
         until, end, worker = best
         seconds = beam.side.seconds[np.arange(len(end)), worker]
         start = until - end if backward else end - seconds
-        depth = np.empty(len(end), dtype=np.int64)
-        depth[self.problem.topological] = np.arange(len(end))
         # In the order of its starts nothing begins later than there, and what has a gap fills it.
-        order = np.lexsort((depth, start)).astype(np.int64)
+        order = by_start(self.problem, start)
         return self._placed(Choice(order, worker=worker))
 
     def _placed(self, choice: Choice) -> Schedule:

@@ -15,14 +15,13 @@ from typing import ClassVar
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import UnsupportedInstance
-from orchestrator_core.plan.engine.decoder import only_threads
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.search.beam_runs import BeamRuns
 from orchestrator_core.plan.search.beam_side import useful_threads
+from orchestrator_core.plan.search.lanes_only import beyond_lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +48,14 @@ class BeamSearch:
         n, most = instance.graph.n_instances, self.largest if sends else self.without_transfers
         if n > most:
             return f"it takes {most} tasks{' that send' if sends else ''}; there are {n}"
-        if objective.criteria != MAKESPAN.criteria:
+        if objective != MAKESPAN:
             return "it minimises makespan alone"
-        try:
-            problem = expand(instance)
-        except UnsupportedInstance as error:
-            return str(error)
-        if not only_threads(problem):
-            return "it takes instances in which only threads are scarce"
+        if (beyond := beyond_lanes(instance)) is not None:
+            return beyond
+        problem = expand(instance)
         threads = int(useful_threads(problem).sum())
         if threads > self.threads:
             return f"it takes {self.threads} threads; there are {threads}"
-        if any(demand.consumes for demand in instance.graph.demands):
-            return "it takes no stock"
         if bool(np.isfinite(problem.deadline).any()):
             return "it takes no deadlines"
         return None

@@ -12,6 +12,7 @@ from orchestrator_core.plan.engine.decoder import to_schedule, with_plain_transf
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.goal import Goal, goal_of, placement_value
 from orchestrator_core.plan.engine.modes import best_seconds
+from orchestrator_core.plan.engine.ranks import by_start
 from orchestrator_core.plan.engine.retime import placement
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.schedule import Schedule
@@ -189,9 +190,7 @@ class LaneEngine:
         return to_schedule(self.instance, with_plain_transfers(self.problem, *columns))
 
     def _by_start(self, start: Floats) -> Ints:
-        depth = np.empty(self.n_tasks, dtype=np.int64)
-        depth[self.problem.topological] = np.arange(self.n_tasks)
-        return np.lexsort((depth, start)).astype(np.int64)
+        return by_start(self.problem, start)
 
 
 def _walk(problem: Problem, goal: Goal) -> Walk:

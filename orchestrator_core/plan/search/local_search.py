@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.engine.decoder import only_threads
-from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.effort import Effort
 from orchestrator_core.plan.objective import MAKESPAN, Objective
@@ -24,6 +21,7 @@ from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.lane_engine import LaneEngine
 from orchestrator_core.plan.search.lane_race import Race
+from orchestrator_core.plan.search.lanes_only import beyond_lanes
 
 ROUND_SECONDS = 0.008
 """How long a round between two proposals takes, about."""
@@ -61,15 +59,7 @@ class LocalSearch:
         for criterion in objective.criteria:
             if criterion not in TAKEN:
                 return f"it minimises {' and '.join(TAKEN)}, not {criterion}"
-        try:
-            problem = expand(instance)
-        except UnsupportedInstance as error:
-            return str(error)
-        if not only_threads(problem):
-            return "it takes instances in which only threads are scarce"
-        if any(demand.consumes for demand in instance.graph.demands):
-            return "it takes no stock"
-        return None
+        return beyond_lanes(instance)
 
     def seconds(self, effort: Effort) -> float:
         """About how long it takes until its first move."""
