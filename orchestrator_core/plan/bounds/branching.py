@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.plan.bounds.certificate import Case, Packing, Step
+from orchestrator_core.plan.bounds.certificate import Case, Packing, Refutation, Step
 from orchestrator_core.plan.bounds.cone import Cone
 from orchestrator_core.plan.bounds.packing import packed
 from orchestrator_core.plan.bounds.raising import fixed, raised, sum_of
@@ -45,6 +45,7 @@ class Leaf:
         state: None once it is settled or has cases of its own.
         claims: of the latest window program. sums: the claims by which programs raised the value.
         packing: why whole tasks do not fit within the largest limit for which that is known.
+        refutation: why nothing is shorter than the largest limit that was refuted.
         task, cases: the task on which its cases depend, and they by worker.
     """
 
@@ -53,6 +54,7 @@ class Leaf:
     claims: Claims | None = None
     sums: list[Claims] = field(default_factory=list)
     packing: Packing | None = None
+    refutation: Refutation | None = None
     steps: list[Step] = field(default_factory=list)
     task: int = -1
     cases: dict[int, Leaf] = field(default_factory=dict)
@@ -63,6 +65,7 @@ class Leaf:
             tuple(self.steps),
             tuple(sum_of(claims) for claims in self.sums),
             self.packing,
+            self.refutation,
             self.task if self.cases else -1,
             tuple(self.cases),
             tuple(case.as_case() for case in self.cases.values()),

@@ -6,6 +6,7 @@ follows them with code of its own; it never has to search, nor to solve a linear
 - Paths need no argument: heads and tails are derived anew for "shorter than `upper`".
 - Multipliers of windows and paths add up to a bound on work that must be shared.
 - Prices of whole tasks add up to more than all workers hold within a limit.
+- Whatever edges are cut, wherever tasks run and in whichever order, it takes longer.
 - A raised head or tail, or an excluded worker, is used by all that follows.
 - A task runs on one of its workers: one case for each of them.
 """
@@ -69,6 +70,22 @@ class Packing:
 
 
 @dataclass(frozen=True, slots=True)
+class Refutation:
+    """No schedule is shorter than `limit` seconds, whatever is decided.
+
+    Attributes:
+        steps: a tree, each node before its first case, and that before its second one. A step is
+            (0, producer, consumer): they run on one worker, or on two; (1, task, worker): the task
+            runs there, or elsewhere; (2, a, b): of two tasks on one worker, a ends before b starts,
+            or b before a; (3, 0, 0): what is decided contradicts itself. With 4 added to the first
+            number, the second case comes first.
+    """
+
+    limit: float
+    steps: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Raise:
     """The head of a task (`forward`) or its tail on one worker is at least `value` seconds.
 
@@ -106,6 +123,7 @@ class Case:
 
     Attributes:
         packing: the one with the largest limit; it needs no sum, but a sum may need it.
+        refutation: the same.
         sums: one after the other, since each may use what is known by the one before.
         task: single task on whose worker the cases depend; -1 if there are none.
         workers, cases: each worker that is still possible, and its case.
@@ -114,6 +132,7 @@ class Case:
     steps: tuple[Step, ...] = ()
     sums: tuple[Sum, ...] = ()
     packing: Packing | None = None
+    refutation: Refutation | None = None
     task: int = -1
     workers: tuple[int, ...] = ()
     cases: tuple[Case, ...] = ()
@@ -134,9 +153,11 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """`paths`, `windows`, `packing`, `cones` or `tree`: the strongest argument that is used."""
+        """`paths`, `windows`, `packing`, `cones`, `cuts` or `tree`: the strongest argument used."""
         if self.case.cases:
             return "tree"
+        if self.case.refutation is not None:
+            return "cuts"
         if self.case.packing is not None:
             return "packing"
         if self.case.steps:

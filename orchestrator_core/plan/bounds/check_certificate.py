@@ -10,8 +10,18 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidCertificate
-from orchestrator_core.plan.bounds.certificate import Case, Certificate, Packing, Raise, Step, Sum
+from orchestrator_core.plan.bounds.certificate import (
+    Case,
+    Certificate,
+    Packing,
+    Raise,
+    Refutation,
+    Step,
+    Sum,
+)
 from orchestrator_core.plan.bounds.cone import Cone
+from orchestrator_core.plan.bounds.cuts.alone import never_at_once
+from orchestrator_core.plan.bounds.recut import Recut
 from orchestrator_core.plan.bounds.rederive import derive
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.repack import held_by_each
@@ -39,7 +49,7 @@ def verify(instance: Instance, certificate: Certificate) -> float:
             "expected both to be >= 0"
         )
     relaxation = Relaxation.of(expand(instance))
-    check = _Check(relaxation)
+    check = _Check(instance, relaxation)
     try:
         proven = check.case(certificate.case, initial(relaxation, upper), 0.0)
     except RecursionError:
@@ -56,8 +66,8 @@ def verify(instance: Instance, certificate: Certificate) -> float:
 class _Check:
     """The arguments about one instance."""
 
-    def __init__(self, relaxation: Relaxation) -> None:
-        self.relaxation = relaxation
+    def __init__(self, instance: Instance, relaxation: Relaxation) -> None:
+        self.instance, self.relaxation = instance, relaxation
         self.n, self.w = relaxation.seconds.shape
         self.cones: dict[tuple[int, bool], Cone] = {}
 
@@ -71,6 +81,8 @@ class _Check:
         known = max(known, state.lower_bound(self.relaxation))
         if case.packing is not None:
             known = max(known, self._packing(case.packing, state))
+        if case.refutation is not None:
+            known = max(known, self._refutation(case.refutation, state))
         for each in case.sums:
             known = max(known, self._sum(each, self.relaxation, state, state.active, known))
         if case.task < 0:
@@ -194,6 +206,20 @@ class _Check:
                 f"of the {sum(packing.prices)} that they are worth"
             )
         return end
+
+    def _refutation(self, refutation: Refutation, state: State) -> float:
+        """Seconds that all its cases take longer than."""
+        limit = min(refutation.limit, state.upper)
+        if not limit > 0:
+            raise InvalidCertificate(
+                f"the limit of a refutation is {refutation.limit!r}; expected > 0"
+            )
+        inside = state.copy()
+        # A little sooner, so that heads that were added up in another order still count.
+        inside.upper = limit * (1 - 2 * ROUNDING)
+        alone = never_at_once(self.instance, expand(self.instance))
+        Recut(self.relaxation, alone).follow(refutation, inside)
+        return inside.upper
 
     def _priced(self, packing: Packing) -> None:
         """Tasks and prices are such that the dearest sets can be found."""

@@ -31,11 +31,37 @@ def _one_worker(head: Floats, tail: Floats, work: Floats, enough: float) -> floa
 
 
 @inner
-def _root(parent: Ints, t: int) -> int:
+def find_root(parent: Ints, t: int) -> int:
     while parent[t] != t:
         parent[t] = parent[parent[t]]
         t = parent[t]
     return t
+
+
+@inner
+def apart_in_time(
+    side: Side,
+    seconds: Floats,
+    may: Flags,
+    head: Floats,
+    tail: Floats,
+    target: float,
+    t: int,
+    e: int,
+) -> bool:
+    """Are there two different workers that are fast enough for t and the producer of its edge e?"""
+    q, w = side.before[e], seconds.shape[1]
+    for a in range(w):
+        if not may[q, a]:
+            continue
+        made = head[q, a] + seconds[q, a]
+        for b in range(w):
+            if b != a and may[t, b]:
+                way = side.latency[a, b] + side.part[e] * side.per_byte[a, b]
+                way += side.whole[e] * side.encode[a, b]
+                if made + way + seconds[t, b] + tail[t, b] < target:
+                    return True
+    return False
 
 
 @inner
@@ -50,26 +76,13 @@ def _join_inseparable(
     parent: Ints,
 ) -> None:
     """Join producers and consumers that no two different workers are fast enough for."""
-    n, w = seconds.shape
-    for t in range(n):
+    for t in range(len(seconds)):
         for e in range(side.ptr[t], side.ptr[t + 1]):
             q = side.before[e]
             forced = active[t] and active[q]
-            for a in range(w):
-                if not forced:
-                    break
-                if not may[q, a]:
-                    continue
-                made = head[q, a] + seconds[q, a]
-                for b in range(w):
-                    if b != a and may[t, b]:
-                        way = side.latency[a, b] + side.part[e] * side.per_byte[a, b]
-                        way += side.whole[e] * side.encode[a, b]
-                        if made + way + seconds[t, b] + tail[t, b] < target:
-                            forced = False
-                            break
+            forced = forced and not apart_in_time(side, seconds, may, head, tail, target, t, e)
             if forced:
-                x, y = _root(parent, q), _root(parent, t)
+                x, y = find_root(parent, q), find_root(parent, t)
                 parent[max(x, y)] = min(x, y)
 
 
@@ -89,7 +102,7 @@ def _fits(
 
 
 @inner
-def _in_time(
+def in_time(
     seconds: Floats, latest: float, head: Floats, tail: Floats, target: float, may: Flags
 ) -> tuple[int, bool]:
     """(w,) each: take away the workers on which a task ends too late; how many are left, and were
@@ -106,7 +119,7 @@ def _in_time(
 
 
 @inner
-def _together(
+def on_one_worker(
     members: Ints, work: Floats, head: Floats, tail: Floats, target: float, may: Flags
 ) -> tuple[int, bool]:
     """Take away the workers that cannot run a whole class; how many are left, and were there
@@ -164,7 +177,7 @@ def restrict(
     for t in range(n):
         parent[t] = t
         if active[t]:
-            left, fewer = _in_time(
+            left, fewer = in_time(
                 seconds[t], deadline[t] + slack, head[t], tail[t], target, may[t]
             )
             changed |= fewer
@@ -172,7 +185,7 @@ def restrict(
                 return -1
     _join_inseparable(side, seconds, active, may, head, tail, target, parent)
     for t in range(n):
-        parent[t] = _root(parent, t)
+        parent[t] = find_root(parent, t)
     order = np.argsort(parent, kind="mergesort")
     first = 0
     while first < n:
@@ -180,7 +193,7 @@ def restrict(
         while past < n and parent[order[past]] == parent[order[first]]:
             past += 1
         if past - first > 1:
-            left, fewer = _together(order[first:past], work, head, tail, target, may)
+            left, fewer = on_one_worker(order[first:past], work, head, tail, target, may)
             changed |= fewer
             if left == 0:
                 return -1

@@ -10,19 +10,26 @@ import numpy as np
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.relaxation import Relaxation, Side
 from orchestrator_core.plan.bounds.state import DEADLINE_SLACK, ROUNDING, State
+from orchestrator_core.plan.bounds.sweep import CUT, KEPT, Choices, Flags
 
 
 def derive(relaxation: Relaxation, state: State) -> bool:
     """Sharpen the state in place until nothing changes; False if it describes no schedule."""
     while True:
         left = int(state.may.sum())
-        forward = _sweep(relaxation.forward, relaxation, state, state.head)
-        if not forward or not _sweep(relaxation.backward, relaxation, state, state.tail):
+        if not sweep_both(relaxation, state):
             return False
         if state.upper < np.inf and not _restrict(relaxation, state):
             return False
         if int(state.may.sum()) == left:
             return True
+
+
+def sweep_both(relaxation: Relaxation, state: State, edge: Choices | None = None) -> bool:
+    """Raise all heads and tails once; False if a task has no worker left."""
+    return _sweep(relaxation.forward, relaxation, state, state.head, edge) and _sweep(
+        relaxation.backward, relaxation, state, state.tail, edge
+    )
 
 
 def delays(side: Side, edges: Ints) -> Floats:
@@ -33,7 +40,9 @@ def delays(side: Side, edges: Ints) -> Floats:
     return np.asarray(way)
 
 
-def _sweep(side: Side, relaxation: Relaxation, state: State, head: Floats) -> bool:
+def _sweep(
+    side: Side, relaxation: Relaxation, state: State, head: Floats, edge: Choices | None
+) -> bool:
     apart = ~np.eye(head.shape[1], dtype=bool)
     for t in side.order[state.active[side.order]].tolist():
         edges = np.arange(side.ptr[t], side.ptr[t + 1])
@@ -44,6 +53,9 @@ def _sweep(side: Side, relaxation: Relaxation, state: State, head: Floats) -> bo
             arrival = np.where(apart, made[:, :, None] + delays(side, edges), np.inf)
             remote = arrival.min(axis=1)
             here = np.where(state.may[q], head[q], np.inf)
+            if edge is not None:
+                remote[edge[side.pair[edges]] == KEPT] = np.inf
+                here[edge[side.pair[edges]] == CUT] = np.inf
             for b in np.flatnonzero(state.may[t]).tolist():
                 each = (here[:, b], relaxation.seconds[q, b], relaxation.work[0, q, b])
                 head[t, b] = max(head[t, b], _join(*each, remote[:, b]))
@@ -78,16 +90,10 @@ def _done(here: Floats, seconds: Floats, work: Floats, chosen: Ints) -> float:
 
 def _restrict(relaxation: Relaxation, state: State) -> bool:
     target = state.upper * (1 - ROUNDING)
-    end = state.head + np.where(state.may, relaxation.seconds, 0.0)
-    late = end > relaxation.deadline[:, None] + DEADLINE_SLACK * state.upper
-    state.may &= (end + state.tail < target) & ~late
-    if not state.may[state.active].any(axis=1).all():
+    if not in_time(relaxation, state, target):
         return False
-    for members in _inseparable(relaxation, state, target):
-        for b in np.flatnonzero(state.may[members].any(axis=0)).tolist():
-            if not _fits(relaxation, state, members, b, target):
-                state.may[members, b] = False
-        if not state.may[members[0]].any():
+    for members in groups(*_inseparable(relaxation, state, target), len(state.may)):
+        if not on_one_worker(relaxation, state, members, target):
             return False
     settled = state.active & (state.may.sum(axis=1) == 1)
     for b in range(state.may.shape[1]):
@@ -95,6 +101,22 @@ def _restrict(relaxation: Relaxation, state: State) -> bool:
         if len(alone) > 1 and not _fits(relaxation, state, alone, b, target):
             return False
     return True
+
+
+def in_time(relaxation: Relaxation, state: State, target: float) -> bool:
+    """Take away the workers on which a task ends too late; False if one has none left."""
+    end = state.head + np.where(state.may, relaxation.seconds, 0.0)
+    late = end > relaxation.deadline[:, None] + DEADLINE_SLACK * state.upper
+    state.may &= (end + state.tail < target) & ~late
+    return bool(state.may[state.active].any(axis=1).all())
+
+
+def on_one_worker(relaxation: Relaxation, state: State, members: Ints, target: float) -> bool:
+    """Take away the workers that cannot run all members; False if none is left."""
+    for b in np.flatnonzero(state.may[members].any(axis=0)).tolist():
+        if not _fits(relaxation, state, members, b, target):
+            state.may[members, b] = False
+    return bool(state.may[members[0]].any())
 
 
 def _fits(relaxation: Relaxation, state: State, members: Ints, b: int, target: float) -> bool:
@@ -110,23 +132,29 @@ def _fits(relaxation: Relaxation, state: State, members: Ints, b: int, target: f
     return True
 
 
-def _inseparable(relaxation: Relaxation, state: State, target: float) -> list[Ints]:
-    """Groups of tasks that no two workers are fast enough for."""
+def _inseparable(relaxation: Relaxation, state: State, target: float) -> tuple[Ints, Ints]:
+    """Producers and consumers that no two workers are fast enough for."""
     side = relaxation.forward
     consumer = np.repeat(np.arange(len(state.may)), np.diff(side.ptr))
     edges = np.flatnonzero(state.active[consumer] & state.active[side.before])
-    if len(edges) == 0:
-        return []
+    forced = edges[~cut_in_time(relaxation, state, target, edges)]
+    return side.before[forced], consumer[forced]
+
+
+def cut_in_time(relaxation: Relaxation, state: State, target: float, edges: Ints) -> Flags:
+    """(edges,) can it be soon enough if producer and consumer are on two workers?"""
+    side = relaxation.forward
+    consumer = np.repeat(np.arange(len(state.may)), np.diff(side.ptr))
     q, t = side.before[edges], consumer[edges]
     seconds = np.where(state.may, relaxation.seconds, np.inf)
     first, last = state.head + seconds, seconds + state.tail
     whole = first[q][:, :, None] + delays(side, edges) + last[t][:, None, :]
     whole[:, np.eye(whole.shape[1], dtype=bool)] = np.inf
-    forced = ~np.asarray((whole < target).any(axis=(1, 2)))
-    return _groups(q[forced], t[forced], len(state.may))
+    return np.asarray((whole < target).any(axis=(1, 2)))
 
 
-def _groups(a: Ints, b: Ints, n: int) -> list[Ints]:
+def groups(a: Ints, b: Ints, n: int) -> list[Ints]:
+    """Tasks that are joined by pairs, those of at least two."""
     label = np.arange(n)
     for x, y in zip(a.tolist(), b.tolist(), strict=True):
         label[label == max(label[x], label[y])] = min(label[x], label[y])

@@ -24,12 +24,14 @@ class Side(NamedTuple):
         order: (n,) tasks, each after all those before it.
         ptr, before: the tasks directly before t are ``before[ptr[t] : ptr[t + 1]]``.
         part, whole: (e,) bytes that travel, and bytes that are encoded first.
+        pair: (e,) number of an edge's producer and consumer, the same in both directions.
         latency, per_byte, encode: (w, w) from the worker of `before` to that of t.
     """
 
     order: Ints
     ptr: Ints
     before: Ints
+    pair: Ints
     part: Floats
     whole: Floats
     latency: Floats
@@ -53,6 +55,11 @@ class Relaxation(NamedTuple):
     deadline: Floats
     forward: Side
     backward: Side
+
+    @property
+    def n_pairs(self) -> int:
+        """How many different pairs of a producer and a consumer there are."""
+        return int(self.forward.pair.max(initial=-1)) + 1
 
     @staticmethod
     def of(problem: Problem) -> Relaxation:
@@ -80,7 +87,15 @@ def _sides(p: Problem) -> tuple[Side, Side]:
     links = (p.latency, p.per_byte, p.encode)
     back = (frozen(matrix.T) for matrix in links)
     order = frozen(p.topological[::-1])
+    ahead, behind = _pairs(p, producer)
     return (
-        Side(p.topological, p.in_ptr, p.in_task, p.in_bytes, into, *links),
-        Side(order, p.out_ptr, p.out_task, p.out_bytes, out_of, *back),
+        Side(p.topological, p.in_ptr, p.in_task, ahead, p.in_bytes, into, *links),
+        Side(order, p.out_ptr, p.out_task, behind, p.out_bytes, out_of, *back),
     )
+
+
+def _pairs(p: Problem, producer: Ints) -> tuple[Ints, Ints]:
+    """(e,) the number of each edge's producer and consumer, by consumer and by producer."""
+    consumer = np.repeat(np.arange(p.n_tasks), np.diff(p.in_ptr))
+    different, ahead = np.unique(p.in_task * p.n_tasks + consumer, return_inverse=True)
+    return frozen(ahead), frozen(np.searchsorted(different, producer * p.n_tasks + p.out_task))

@@ -7,15 +7,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.branching import Leaf, Tree, pack, settle, transfer_around
 from orchestrator_core.plan.bounds.certificate import Certificate, Raise, Step
 from orchestrator_core.plan.bounds.cone import Cone
+from orchestrator_core.plan.bounds.cuts.refuter import MOST_TASKS, Refuter
 from orchestrator_core.plan.bounds.packing import packed
 from orchestrator_core.plan.bounds.raising import probed, raised_on
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.rounding import rounded
 from orchestrator_core.plan.bounds.state import ROUNDING, State, initial, tightened
+from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.engine.ranks import by_start
 from orchestrator_core.plan.planner import Brief, Proposal
 
 MOST_HUBS = 200
@@ -26,8 +31,17 @@ LARGE = 10_000
 
 HUBS_OF_LARGE = 10
 
-CONE_PASSES = ((0, 0.3), (2, 0.5), (6, 0.65))
+FIRST_PASS = 0.3
+"""Part of the budget at which the first look at all cones ends."""
+
+CONE_PASSES = ((2, 0.45), (6, 0.55))
 """(how often a head is tried to be larger, the part of the budget at which the pass ends)."""
+
+TURN = 0.02
+"""Part of the budget that one of two rungs has until it may be the other's turn."""
+
+AT_LEAST = 3
+"""One turn in so many is that of the rung which gained less lately."""
 
 PROBING = 0.05
 """Part of the budget."""
@@ -36,6 +50,8 @@ MOST_PROBED = 24
 """Tasks whose workers are probed."""
 
 WHOLE_TASKS = "whole tasks on workers (configuration program)"
+
+CUTS = "kept and cut edges (branch and bound)"
 
 PACKINGS = 6
 """Limits for which it is tried to show that whole tasks do not fit within them."""
@@ -66,15 +82,35 @@ class Climb:
         """All of them, cheap ones first; it ends when nothing more can be proven."""
         yield from self._windows()
         yield from self._packings()
+        yield from self._by_turns(self._placements(), self._cuts())
+
+    def _placements(self) -> Iterator[Proposal]:
+        """Cones and probes; cones looked at harder, as long as that pays; then branch and bound."""
+        yield from self._cones(0, FIRST_PASS)
+        yield from self._probes(FIRST_PASS + PROBING)
+        yield from self._packings()
         for tries, until in CONE_PASSES:
             before = self.root.value
             yield from self._cones(tries, until)
-            if tries == 0:
-                yield from self._probes(until + PROBING)
-                yield from self._packings()
-            elif self.root.value < before * (1 + 1e-3):
+            if self.root.value < before * (1 + 1e-3):
                 break
         yield from self._tree()
+
+    def _by_turns(self, *rungs: Iterator[Proposal]) -> Iterator[Proposal]:
+        """The one that raises the bound has more turns than the other."""
+        gains, left, turn = [np.inf] * len(rungs), list(range(len(rungs))), 0
+        while left:
+            left.sort(key=lambda k: -gains[k])
+            k = left[-1 if turn % AT_LEAST == AT_LEAST - 1 else 0]
+            before, until = self.proven, self.spent() + TURN
+            for proposal in rungs[k]:
+                yield proposal
+                if self.spent() >= until:
+                    break
+            else:
+                left.remove(k)
+            gains[k] = self.proven - before
+            turn += 1
 
     def spent(self) -> float:
         """Part of the budget that is used up: of its iterations if it has any, or of its time."""
@@ -182,6 +218,37 @@ class Climb:
             if self.proven > self.said * (1 + WORTH_SAYING):
                 yield self._say("branch and bound on placement")
 
+    def _cuts(self) -> Iterator[Proposal]:
+        if len(self.problem.task) > MOST_TASKS:
+            return
+        refuter = Refuter(self.brief.instance, self.problem, self.relaxation)
+        while self.proven < self.upper:
+            self._refresh()
+            state = self._known()
+            if state is None or self.proven >= self.upper:
+                return
+            found = refuter.step(state, self.proven, self.upper)
+            if found.refutation is not None:
+                self.root.value, self.root.refutation = found.refutation.limit, found.refutation
+                self._close()
+                yield self._say(CUTS)
+            elif found.placed is not None:
+                yield self._placed(*found.placed)
+            else:
+                yield Proposal()
+
+    def _placed(self, worker: Ints, start: Floats) -> Proposal:
+        """The schedule of a case in which all is decided."""
+        choice = Choice(by_start(self.problem, start), worker=worker)
+        schedule = place(self.brief.instance, choice)
+        if isinstance(schedule, str) or schedule.makespan >= self.upper:
+            return Proposal()
+        return Proposal(schedule=schedule)
+
+    def _known(self) -> State | None:
+        """What is known of all schedules that are shorter, whatever the tree has decided."""
+        return self.before_tree if self.root.state is None else self.root.state
+
     def _now(self, state: State | None) -> None:
         self.root.state = state
         if state is None:
@@ -201,7 +268,7 @@ class Climb:
 
     def _pack_again(self) -> None:
         """What does not fit within a little less may not fit within the new makespan either."""
-        state = self.before_tree if self.root.state is None else self.root.state
+        state = self._known()
         if self.root.packing is None or state is None:
             return
         packing = packed(self.relaxation, state, self.root.claims, self.upper)
@@ -219,12 +286,18 @@ class Climb:
         if bound <= self.said * (1 + by) and not self.said < bound == self.upper:
             return Proposal(note=self.note)
         if bound > self.said:
-            packing = self.root.packing
-            self._method = WHOLE_TASKS if packing and bound <= packing.limit else method
+            self._method = self._shown_by(bound) or method
         self.said = bound
         return Proposal(
             lower_bound=bound, note=self.note, method=self._method, certificate=self.certificate()
         )
+
+    def _shown_by(self, bound: float) -> str:
+        """What has refuted a limit as high, if anything has."""
+        packing, refutation = self.root.packing, self.root.refutation
+        if packing is not None and bound <= packing.limit:
+            return WHOLE_TASKS
+        return CUTS if refutation is not None and bound <= refutation.limit else ""
 
     def _suggest(self, leaf: Leaf) -> Proposal:
         """A schedule that follows the leaf's split."""

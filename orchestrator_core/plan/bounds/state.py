@@ -89,12 +89,19 @@ def tightened(relaxation: Relaxation, state: State, rounds: int = MOST_ROUNDS) -
     target = state.upper * (1 - ROUNDING)
     slack = DEADLINE_SLACK * min(state.upper, 1e300)
     seconds, work = relaxation.seconds, relaxation.work
+    undecided = np.zeros(relaxation.n_pairs, dtype=np.int8)
     for _ in range(rounds):
         for side, values in (
             (relaxation.forward, state.head),
             (relaxation.backward, state.tail),
         ):
-            if raise_heads(side, seconds, work[0], state.active, state.may, values) < 0:
+            all_moved = np.ones(len(seconds), dtype=np.bool_)
+            if (
+                raise_heads(
+                    side, seconds, work[0], state.active, state.may, values, undecided, all_moved
+                )
+                < 0
+            ):
                 return None
         if target == np.inf:
             break

@@ -10,6 +10,10 @@ from orchestrator_core.plan.bounds.relaxation import Side
 from orchestrator_core.plan.engine.compiled import compiled, inner
 
 Flags = NDArray[np.bool_]
+Choices = NDArray[np.int8]
+
+OPEN, KEPT, CUT = 0, 1, 2
+"""An edge may be either; both its tasks run on one worker; they run on two."""
 
 
 @inner
@@ -65,6 +69,17 @@ def _from_away(side: Side, seconds: Floats, may: Flags, head: Floats, e: int, b:
     return first
 
 
+@inner
+def _is_behind(side: Side, moved: Flags, t: int) -> bool:
+    """Has something changed that the head of t depends on?"""
+    if moved[t]:
+        return True
+    for e in range(side.ptr[t], side.ptr[t + 1]):
+        if moved[side.before[e]]:
+            return True
+    return False
+
+
 @compiled
 def raise_heads(
     side: Side,
@@ -73,6 +88,8 @@ def raise_heads(
     active: Flags,
     may: Flags,
     head: Floats,
+    edge: Choices,
+    moved: Flags,
 ) -> int:
     """Raise `head` in place; take away from `may` where no input can ever be. O(edges w^2).
 
@@ -84,6 +101,9 @@ def raise_heads(
         seconds, work: (n, w), see `Relaxation`; of `work` kind 0.
         active: (n,) the others are as if they were not there.
         may: (n, w) where each task may run. head: (n, w) seconds, lower bounds on the start.
+        edge: by `Side.pair`: OPEN, KEPT or CUT.
+        moved: (n,) those of which something has changed since heads were raised last, at an edge
+            both; others follow in place.
 
     Returns:
         1 if a head or `may` changed, 0 if not, -1 if a task has no worker left.
@@ -96,7 +116,7 @@ def raise_heads(
     remote = np.empty(most)
     changed = 0
     for t in side.order:
-        if not active[t]:
+        if not (active[t] and _is_behind(side, moved, t)):
             continue
         alive = False
         for b in range(w):
@@ -108,20 +128,22 @@ def raise_heads(
                 q = side.before[e]
                 if not active[q]:
                     continue
-                away = _from_away(side, seconds, may, head, e, b)
+                choice, away = edge[side.pair[e]], np.inf
+                if choice != KEPT:
+                    away = _from_away(side, seconds, may, head, e, b)
                 remote[m], here[m], length[m], load[m] = away, np.inf, 0.0, 0.0
-                if may[q, b]:
+                if may[q, b] and choice != CUT:
                     here[m], length[m], load[m] = head[q, b], seconds[q, b], work[q, b]
                 base = max(base, min(away, here[m] + length[m]))
                 m += 1
             if m > 1 and base < np.inf:
                 base = _joined(here[:m], length[:m], load[:m], remote[:m], base)
             if base == np.inf:
-                may[t, b], changed = False, 1
+                may[t, b], moved[t], changed = False, True, 1
                 continue
             alive = True
             if base > head[t, b]:
-                head[t, b], changed = base, 1
+                head[t, b], moved[t], changed = base, True, 1
         if not alive:
             return -1
     return changed
