@@ -59,16 +59,17 @@ class Leaf:
     task: int = -1
     cases: dict[int, Leaf] = field(default_factory=dict)
 
-    def as_case(self) -> Case:
-        """As plain data."""
+    def as_case(self, whole: bool = True) -> Case:
+        """As plain data; with its cases, if `whole`."""
+        cases = self.cases if whole else {}
         return Case(
             tuple(self.steps),
             tuple(sum_of(claims) for claims in self.sums),
             self.packing,
             self.refutation,
-            self.task if self.cases else -1,
-            tuple(self.cases),
-            tuple(case.as_case() for case in self.cases.values()),
+            self.task if cases else -1,
+            tuple(cases),
+            tuple(case.as_case() for case in cases.values()),
         )
 
 

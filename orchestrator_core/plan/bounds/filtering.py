@@ -177,9 +177,7 @@ def restrict(
     for t in range(n):
         parent[t] = t
         if active[t]:
-            left, fewer = in_time(
-                seconds[t], deadline[t] + slack, head[t], tail[t], target, may[t]
-            )
+            left, fewer = in_time(seconds[t], deadline[t] + slack, head[t], tail[t], target, may[t])
             changed |= fewer
             if left == 0:
                 return -1

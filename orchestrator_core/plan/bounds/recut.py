@@ -171,9 +171,7 @@ class Recut:
         side = self.relaxation.forward
         found = np.ones(len(self.producer), dtype=np.bool_)
         every = np.arange(len(side.before))
-        np.logical_and.at(
-            found, side.pair, cut_in_time(self.relaxation, state, target, every)
-        )
+        np.logical_and.at(found, side.pair, cut_in_time(self.relaxation, state, target, every))
         return found
 
     def _edges(self, case: _Case, label: Ints, target: float) -> bool:
@@ -225,7 +223,7 @@ class Recut:
 
 
 def _after(head: Floats, work: Floats, sooner: Flags) -> Floats:
-    """(k,) heads, raised by the work of those that come sooner, from the first of their heads on."""
+    """(k,) heads, raised by the work of those that come sooner, from their first head on."""
     raised = head.copy()
     latest = np.argsort(-head, kind="stable")
     for i in range(len(head)):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.bounds.alternating import by_turns
 from orchestrator_core.plan.bounds.branching import Leaf, Tree, pack, settle, transfer_around
 from orchestrator_core.plan.bounds.certificate import Certificate, Raise, Step
 from orchestrator_core.plan.bounds.cone import Cone
@@ -31,17 +32,8 @@ LARGE = 10_000
 
 HUBS_OF_LARGE = 10
 
-FIRST_PASS = 0.3
-"""Part of the budget at which the first look at all cones ends."""
-
-CONE_PASSES = ((2, 0.45), (6, 0.55))
-"""(how often a head is tried to be larger, the part of the budget at which the pass ends)."""
-
-TURN = 0.02
-"""Part of the budget that one of two rungs has until it may be the other's turn."""
-
-AT_LEAST = 3
-"""One turn in so many is that of the rung which gained less lately."""
+CONES = 0.3
+"""Part of the budget at which cones end, at the latest."""
 
 PROBING = 0.05
 """Part of the budget."""
@@ -82,35 +74,15 @@ class Climb:
         """All of them, cheap ones first; it ends when nothing more can be proven."""
         yield from self._windows()
         yield from self._packings()
-        yield from self._by_turns(self._placements(), self._cuts())
+        rungs = [self._placements(), self._cuts()]
+        yield from by_turns(rungs, lambda: self.proven, self.spent)
 
     def _placements(self) -> Iterator[Proposal]:
-        """Cones and probes; cones looked at harder, as long as that pays; then branch and bound."""
-        yield from self._cones(0, FIRST_PASS)
-        yield from self._probes(FIRST_PASS + PROBING)
+        """Cones and probes, then branch and bound."""
+        yield from self._cones(CONES)
+        yield from self._probes(CONES + PROBING)
         yield from self._packings()
-        for tries, until in CONE_PASSES:
-            before = self.root.value
-            yield from self._cones(tries, until)
-            if self.root.value < before * (1 + 1e-3):
-                break
         yield from self._tree()
-
-    def _by_turns(self, *rungs: Iterator[Proposal]) -> Iterator[Proposal]:
-        """The one that raises the bound has more turns than the other."""
-        gains, left, turn = [np.inf] * len(rungs), list(range(len(rungs))), 0
-        while left:
-            left.sort(key=lambda k: -gains[k])
-            k = left[-1 if turn % AT_LEAST == AT_LEAST - 1 else 0]
-            before, until = self.proven, self.spent() + TURN
-            for proposal in rungs[k]:
-                yield proposal
-                if self.spent() >= until:
-                    break
-            else:
-                left.remove(k)
-            gains[k] = self.proven - before
-            turn += 1
 
     def spent(self) -> float:
         """Part of the budget that is used up: of its iterations if it has any, or of its time."""
@@ -130,8 +102,11 @@ class Climb:
         return self.upper if value >= self.upper * (1 - 3 * ROUNDING) else value
 
     def certificate(self) -> Certificate:
-        """Of what is proven now."""
-        return Certificate(float(self.proven), float(self.upper), self.root.as_case())
+        """Of what is proven now; cases of a tree that proves less than was refuted are left out."""
+        refutation = self.root.refutation
+        whole = refutation is None or self.proven > refutation.limit
+        case = self.root.as_case(whole)
+        return Certificate(float(self.proven), float(self.upper), case)
 
     _method = "paths with transfers"
 
@@ -150,27 +125,27 @@ class Climb:
             yield self._say(WHOLE_TASKS)
             self._refresh()
 
-    def _cones(self, tries: int, until: float) -> Iterator[Proposal]:
+    def _cones(self, until: float) -> Iterator[Proposal]:
         for forward in (True, False):
             for task in self._hubs(forward):
                 self._refresh()  # which may leave nothing to look at
                 if self.root.state is None or self.spent() > until:
                     break
                 cone = Cone.of(self.relaxation, task, forward)
-                yield from self._cone(cone, self.root.state, tries)
+                yield from self._cone(cone, self.root.state)
         if self.root.state is not None:
             settle(self.relaxation, self.root, accuracy=1e-6)
         yield self._say("cones of joins and forks")
         yield self._suggest(self.root)
 
-    def _cone(self, cone: Cone, state: State, tries: int) -> Iterator[Proposal]:
+    def _cone(self, cone: Cone, state: State) -> Iterator[Proposal]:
         """Worker by worker; if nothing comes of the first two, nothing is expected of the rest."""
         found: list[Raise] = []
         claims = None
         for count, worker in enumerate(np.flatnonzero(state.may[cone.task]).tolist()):
             if count > 1 and not found:
                 break
-            more, claims = raised_on(cone, state, worker, claims, tries)
+            more, claims = raised_on(cone, state, worker, claims, tries=0)
             found += more
             yield Proposal()
         if found:

@@ -95,13 +95,11 @@ def tightened(relaxation: Relaxation, state: State, rounds: int = MOST_ROUNDS) -
             (relaxation.forward, state.head),
             (relaxation.backward, state.tail),
         ):
-            all_moved = np.ones(len(seconds), dtype=np.bool_)
-            if (
-                raise_heads(
-                    side, seconds, work[0], state.active, state.may, values, undecided, all_moved
-                )
-                < 0
-            ):
+            everyone = np.ones(len(seconds), dtype=np.bool_)
+            raised = raise_heads(
+                side, seconds, work[0], state.active, state.may, values, undecided, everyone
+            )
+            if raised < 0:
                 return None
         if target == np.inf:
             break

@@ -72,12 +72,10 @@ def _from_away(side: Side, seconds: Floats, may: Flags, head: Floats, e: int, b:
 @inner
 def _is_behind(side: Side, moved: Flags, t: int) -> bool:
     """Has something changed that the head of t depends on?"""
-    if moved[t]:
-        return True
+    found = moved[t]
     for e in range(side.ptr[t], side.ptr[t + 1]):
-        if moved[side.before[e]]:
-            return True
-    return False
+        found = found or moved[side.before[e]]
+    return bool(found)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Attempt: to show, a few nodes at a time, that no schedule is shorter than some limit (stage 3)."""
+"""Attempt: to show, a few nodes at a time, that no schedule is shorter than a limit (stage 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Node: what has been decided in one case of the tree of cuts, and what follows from it (stage 3)."""
+"""Node: what is decided in one case of the tree of cuts, and what follows from it (stage 3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.plan.bounds.relaxation import Relaxation, Side
 from orchestrator_core.plan.bounds.sweep import Choices, Flags
 

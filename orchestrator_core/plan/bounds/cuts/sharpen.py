@@ -177,9 +177,7 @@ def _restrict_groups(terms: Terms, node: Node, target: float, parent: Ints) -> i
             past += 1
         if past - first > 1:
             members = order[first:past]
-            left, fewer = on_one_worker(
-                members, terms.work, node.head, node.tail, target, node.may
-            )
+            left, fewer = on_one_worker(members, terms.work, node.head, node.tail, target, node.may)
             if left == 0:
                 return -1
             more = order_members(terms, node, members, target)
