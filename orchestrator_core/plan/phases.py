@@ -34,7 +34,7 @@ EXACT_FIRST = 0.4
 with the whole too, are tried: with one thread and what bounds have found out they were measured to
 prove most instances of up to 50 tasks in two seconds, and several threads would be in their way."""
 
-SHARES = {"cpsat": 0.1, "bounds": 0.4, "windows": 0.4, "sub-dags": 0.8}
+SHARES = {"cpsat": 0.1, "bounds": 0.8, "windows": 0.4, "sub-dags": 0.4}
 """Parts of the time after that. The threads of CP-SAT and of sub-graphs go on between their turns,
 in which they only say what they have found."""
 

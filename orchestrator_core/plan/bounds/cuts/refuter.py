@@ -2,7 +2,8 @@
 
 What a limit costs grows fast with it. So it is first tried to refute one halfway between what is
 proven and the makespan that is to be beaten, then ones nearer to what is proven; if nothing comes
-of those either, more patience is had with all of them. What was learnt about decisions stays.
+of those either, more patience is had with all of them. How far the next one goes, and how long it
+may take, depends on how long the last one took. What was learnt about decisions stays.
 """
 
 from __future__ import annotations
@@ -30,8 +31,15 @@ there is more patience."""
 PATIENCE = 300
 """Nodes of a first attempt."""
 
-QUICK = 0.25
-"""Part of the patience within which an attempt is easy, so that the next one goes twice as far."""
+MORE_PATIENCE = 4
+"""Times the nodes that the last limit took, at least."""
+
+EASY, HARD = 2, 5
+"""A limit that took so many times the nodes of the one before, or fewer: the next goes twice as
+far; or more: half as far."""
+
+EASIEST = 20
+"""Nodes; fewer count as so many."""
 
 AT_ONCE = 20_000
 """Nodes x tasks x workers between two looks at the clock."""
@@ -56,7 +64,8 @@ class Refuter:
         self._terms = terms_of(relaxation, never_at_once(instance, problem))
         self._credit = first_credit(relaxation)
         self._attempt: Attempt | None = None
-        self._part, self._patience, self.nodes = PART, PATIENCE, 0
+        self._part, self._patience = PART, PATIENCE
+        self._last = self.nodes = 0
         self._step = max(2, AT_ONCE // relaxation.seconds.size)
 
     def step(self, state: State, proven: float, upper: float) -> Found:
@@ -84,9 +93,12 @@ class Refuter:
         return Found(placed=attempt.placed() if attempt.status == DECIDED else None)
 
     def _succeed(self, attempt: Attempt) -> Found:
-        self._attempt = None
-        if attempt.nodes < QUICK * self._patience:
+        self._attempt, before, self._last = None, self._last, attempt.nodes
+        if self._last <= EASY * max(before, EASIEST):
             self._part = min(1.0, 2 * self._part)
+        elif self._last > HARD * before:
+            self._part = max(LEAST_PART, self._part / 2)
+        self._patience = max(self._patience, MORE_PATIENCE * self._last)
         return Found(attempt.refutation())
 
     def _fail(self) -> None:
