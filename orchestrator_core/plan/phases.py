@@ -8,11 +8,13 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
+from orchestrator_core.plan.bounds.cuts.refuter import MOST_TASKS
 from orchestrator_core.plan.cpsat.kinds import kinds_of
 from orchestrator_core.plan.crew.agenda import Agenda, Phase
 from orchestrator_core.plan.engine.decoder import only_threads
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.planner import Planner
+from orchestrator_core.plan.search.lane_heat import transfer_share
 
 WHOLE = 600
 """Most choices of a worker for which CP-SAT is given the instance as a whole; beyond, it was
@@ -34,9 +36,16 @@ EXACT_FIRST = 0.4
 with the whole too, are tried: with one thread and what bounds have found out they were measured to
 prove most instances of up to 50 tasks in two seconds, and several threads would be in their way."""
 
-SHARES = {"cpsat": 0.1, "bounds": 0.8, "windows": 0.4, "sub-dags": 0.4}
+SHARES = {"cpsat": 0.1, "bounds": 0.4, "windows": 0.4, "sub-dags": 0.8}
 """Parts of the time after that. The threads of CP-SAT and of sub-graphs go on between their turns,
 in which they only say what they have found."""
+
+LONG_TRANSFERS = 2.0
+"""Mean durations of a task that a mean transfer takes, from which it says more which edges are cut
+than what wide parts of the graph take."""
+
+SHARES_OF_LONG = {**SHARES, "bounds": 0.8, "sub-dags": 0.4}
+"""The same where transfers are long (decision 0066)."""
 
 FEW = 1_600
 """Choices up to which wide parts of the graph are solved in seconds."""
@@ -53,8 +62,9 @@ small the search is soon through with it, and proving needs both cores."""
 def phases(instance: Instance, planners: Sequence[Planner]) -> Agenda:
     """The agenda of these planners, without those that others were measured to be better than."""
     kept = fit(instance, planners)
+    shares = SHARES_OF_LONG if _sends_long(instance) else SHARES
     first = Phase(tuple((p, 1.0) for p in kept if p.name == "bounds"), FIRST_BOUNDS)
-    then = Phase(tuple((p, SHARES.get(p.name, 1.0)) for p in kept))
+    then = Phase(tuple((p, shares.get(p.name, 1.0)) for p in kept))
     exact = tuple(share for share in then.shares if share[0].name != "cpsat")
     waits = {"cpsat", "sub-dags"} <= {planner.name for planner in kept}
     between = (Phase(exact, EXACT_FIRST),) if waits else ()
@@ -95,6 +105,16 @@ def _places_decide(instance: Instance) -> bool:
         return False
     try:
         return only_threads(expand(instance))
+    except UnsupportedInstance:
+        return False
+
+
+def _sends_long(instance: Instance) -> bool:
+    """Do transfers take longer than tasks, in a graph that is not too large for cuts?"""
+    if instance.graph.n_instances > MOST_TASKS:
+        return False
+    try:
+        return transfer_share(expand(instance)) > LONG_TRANSFERS
     except UnsupportedInstance:
         return False
 

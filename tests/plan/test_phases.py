@@ -12,10 +12,10 @@ from tests.plan.crew.fakes import Fake
 ALL = ["cpsat", "windows", "sub-dags", "bounds"]
 
 
-def chain(tasks: int, workers: int) -> Instance:
+def chain(tasks: int, workers: int, way: float = 0.0) -> Instance:
     edges = [(i, i + 1, 1.0) for i in range(tasks - 1)]
     seconds = np.ones((tasks, workers)) * np.arange(1.0, workers + 1.0)
-    return Instance.from_arrays(seconds, edges)
+    return Instance.from_arrays(seconds, edges, seconds_per_byte=way)
 
 
 def star(tasks: int, workers: int) -> Instance:
@@ -67,6 +67,15 @@ def test_the_bounds_come_first() -> None:
     assert [planner.name for planner, _ in first.shares] == ["bounds"]
     assert first.until < then.until
     assert [planner.name for planner, _ in then.shares] == ["cpsat", "bounds"]
+
+
+def test_bounds_have_more_than_exact_sub_graphs_where_transfers_are_long() -> None:
+    # The mean task takes 4.5 s.
+    planners = [Fake(name="sub-dags"), Fake(name="bounds")]
+    for way, more in ((1.0, False), (30.0, True)):
+        *_, then = phases(chain(100, 8, way), planners)
+        (_, sub_dags), (_, bounds) = then.shares
+        assert (bounds > sub_dags) == more
 
 
 def test_one_thread_tries_the_whole_before_several_do() -> None:
