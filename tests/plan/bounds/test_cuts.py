@@ -50,16 +50,16 @@ def attempted(instance: Instance, limit: float, most: int = MOST_NODES) -> Attem
     return attempt
 
 
-def slow_links(seed: int, tasks: int = 12, workers: int = 3, way: float = 1.0) -> Instance:
-    """A random graph in which a transfer takes about four times `way` as long as a task."""
+def slow_links(seed: int, tasks: int = 12, workers: int = 3) -> Instance:
+    """A random graph in which a transfer takes about four times as long as a task."""
     rng = np.random.default_rng(seed)
     edges = [
-        (int(q), t, float(rng.integers(10, 30)))
+        (int(q), t, float(rng.integers(4, 13)))
         for t in range(1, tasks)
         for q in sorted(rng.choice(np.arange(max(0, t - 5), t), min(t, 2), replace=False))
     ]
-    seconds = rng.integers(2, 9, (tasks, workers)).astype(float)
-    return Instance.from_arrays(seconds, edges, latency=0.5, seconds_per_byte=way)
+    seconds = rng.integers(1, 4, (tasks, workers)).astype(float)
+    return Instance.from_arrays(seconds, edges, seconds_per_byte=1.0)
 
 
 def shop(seed: int, jobs: int, machines: int) -> Instance:
@@ -112,7 +112,9 @@ def test_to_cut_an_edge_is_best_where_the_way_is_shorter_than_the_wait() -> None
     assert attempted(instance, 10.1).status == DECIDED
 
 
-@pytest.mark.parametrize("first", range(0, 300, 50))
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(50, 300, 50))]
+)
 def test_nothing_is_refuted_that_the_oracle_has(first: int) -> None:
     for seed, instance in tiny_instances(range(first, first + 50)):
         try:
@@ -123,10 +125,10 @@ def test_nothing_is_refuted_that_the_oracle_has(first: int) -> None:
             assert attempted(instance, optimum * (1 + 1e-6)).status != REFUTED, f"seed {seed}"
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_the_optimum_lies_between_what_is_refuted_and_what_is_found(seed: int) -> None:
     instance = slow_links(seed, tasks=8, workers=2)
-    optimum = optimal_makespan(instance, 0.5).makespan
+    optimum = optimal_makespan(instance, 1.0).makespan
     refuted, found = attempted(instance, optimum), attempted(instance, optimum * (1 + 1e-6))
     assert refuted.status == REFUTED
     assert found.status == DECIDED
@@ -184,7 +186,7 @@ def found_optimum(instance: Instance) -> float:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_ladder_is_right_about_the_optimum_of_a_graph_with_slow_links(seed: int) -> None:
     instance = slow_links(seed, tasks=8, workers=2)
-    assert found_optimum(instance) == pytest.approx(optimal_makespan(instance, 0.5).makespan)
+    assert found_optimum(instance) == pytest.approx(optimal_makespan(instance, 1.0).makespan)
 
 
 def tampered(
