@@ -99,6 +99,24 @@ def _solvers() -> None:
     for planner in registered():
         if planner.lane is Lane.HELPER and planner.unsupported(plain()) is None:
             plan(plain(), Budget(iterations=50), ["heft", planner.name])
+    _cuts()
+
+
+def _cuts() -> None:
+    """A limit that bounds need not come to in so few steps."""
+    from orchestrator_core.plan.bounds.cuts.alone import never_at_once
+    from orchestrator_core.plan.bounds.cuts.attempt import Attempt, first_credit
+    from orchestrator_core.plan.bounds.cuts.node import terms_of
+    from orchestrator_core.plan.bounds.relaxation import Relaxation
+    from orchestrator_core.plan.bounds.state import initial
+    from orchestrator_core.plan.engine.expand import expand
+
+    instance = plain()
+    problem, limit = expand(instance), 2.0 * _first(instance).makespan
+    relaxation = Relaxation.of(problem)
+    terms = terms_of(relaxation, never_at_once(instance, problem))
+    state, credit = initial(relaxation, limit), first_credit(relaxation)
+    Attempt(relaxation, terms, state, limit, credit).go_on(50)
 
 
 RUNS: dict[str, Callable[[], None]] = {

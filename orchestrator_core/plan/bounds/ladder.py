@@ -18,8 +18,9 @@ from orchestrator_core.plan.planner import Brief, Proposal
 class Ladder:
     """Proves lower bounds; now and then it proposes a schedule that a linear program suggests.
 
-    Paths and windows, then cones of joins and forks, then probing, then branch and bound. It needs
-    a schedule to begin with: all it says is said of schedules that are shorter.
+    Paths and windows, then whole tasks on workers; then, by turns, cones, probing and branch and
+    bound on placement, and branch and bound on kept and cut edges. It needs a schedule to begin
+    with: all it says is said of schedules that are shorter.
 
     Attributes:
         largest: (task instances) x workers that are tried at most.

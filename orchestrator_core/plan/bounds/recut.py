@@ -116,7 +116,6 @@ class Recut:
         pair = self.number.get((a, b))
         if pair is None:
             raise InvalidCertificate(f"there is no edge from task {a} to task {b}")
-        # What is known already is not decided anew.
         first.edge[pair], second.edge[pair] = KEPT, CUT
 
     def _order(self, first: _Case, second: _Case, a: int, b: int) -> None:

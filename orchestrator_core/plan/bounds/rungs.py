@@ -141,7 +141,8 @@ class Climb:
     def _cone(self, cone: Cone, state: State) -> Iterator[Proposal]:
         """Worker by worker; if nothing comes of the first two, nothing is expected of the rest."""
         found: list[Raise] = []
-        claims = None
+        # Others who have a turn meanwhile build on no more than what has been noted.
+        state, claims = state.copy(), None
         for count, worker in enumerate(np.flatnonzero(state.may[cone.task]).tolist()):
             if count > 1 and not found:
                 break
@@ -150,6 +151,7 @@ class Climb:
             yield Proposal()
         if found:
             self.root.steps.append(Step(raised=tuple(found)))
+            state.upper = self.upper
             self._now(tightened(self.relaxation, state) if state.may[cone.task].any() else None)
 
     def _hubs(self, forward: bool) -> list[int]:
