@@ -9,7 +9,7 @@ from orchestrator_core.plan.planner import Proposal
 TURN = 0.02
 """Part of the budget that a rung has until it may be another's turn."""
 
-AT_LEAST = 3
+AT_LEAST = 5
 """One turn in so many is that of the rung which gained least lately."""
 
 FADE = 0.5
