@@ -12,15 +12,13 @@ from orchestrator_core.plan.bounds.windows import Claims
 FIRST_STEP = 0.02
 """Part of a head by which it is first tried whether it must be larger."""
 
-MOST_TRIES = 6
-
 MARGIN = 1e-7
 """Relative: what is proven of a head is taken for so much less, so that whoever proves it again, in
 another order of sums, comes to no less, and all that is built on it stands."""
 
 
 def raised_on(
-    cone: Cone, state: State, worker: int, claims: Claims | None, tries: int = MOST_TRIES
+    cone: Cone, state: State, worker: int, claims: Claims | None, tries: int
 ) -> tuple[list[Raise], Claims | None]:
     """What the cone proves of its tip on a worker; the state is changed, but not tightened.
 
@@ -59,7 +57,7 @@ def _raise(cone: Cone, worker: int, value: float, limit: float, claims: Claims |
 
 
 def raised(
-    relaxation: Relaxation, cone: Cone, state: State, tries: int = MOST_TRIES
+    relaxation: Relaxation, cone: Cone, state: State, tries: int
 ) -> tuple[State | None, Step]:
     """The state after what the cone proves of its tip, on each of its workers."""
     found: list[Raise] = []

@@ -68,15 +68,23 @@ class Relaxation(NamedTuple):
         return Relaxation(best_seconds(problem), _work(problem), *dates, *_sides(problem))
 
 
-def _work(problem: Problem) -> Floats:
-    shares = [problem.threads[:, None] / problem.worker_threads]
+def shares(problem: Problem) -> list[Floats]:
+    """(m, w) the part of a worker's threads, and of each resource, that a mode takes; without
+    meaning where it may not run."""
+    found = [problem.threads[:, None] / problem.worker_threads]
     for d in range(problem.demand.shape[1]):
         # Where a mode may run, the supply suffices; elsewhere the quotient is not looked at.
         supply = np.maximum(problem.supply[:, d], 1e-300)
-        shares.append(problem.demand[:, d : d + 1] / supply)
+        found.append(problem.demand[:, d : d + 1] / supply)
+    return found
+
+
+def _work(problem: Problem) -> Floats:
     eligible = np.isfinite(problem.seconds)
     lasting = np.where(eligible, problem.seconds, 0.0)
-    each = [np.where(eligible, lasting * np.where(eligible, s, 0.0), np.inf) for s in shares]
+    each = [
+        np.where(eligible, lasting * np.where(eligible, s, 0.0), np.inf) for s in shares(problem)
+    ]
     return frozen(np.stack([over_modes(problem, np.minimum, kind) for kind in each]))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.plan.bounds.relaxation import shares
 from orchestrator_core.plan.bounds.sweep import Flags
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.engine.modes import over_modes
@@ -23,7 +24,7 @@ def never_at_once(instance: Instance, problem: Problem) -> Flags:
     found = np.zeros((n, n), dtype=np.bool_)
     if any(instance.graph.checkpoint_sets):
         return found
-    for share in _shares(problem):
+    for share in _least_shares(problem):
         least = np.full((n, n), np.inf)
         for each in share.T:
             least = np.minimum(least, each[:, None] + each[None, :])
@@ -32,12 +33,9 @@ def never_at_once(instance: Instance, problem: Problem) -> Flags:
     return found
 
 
-def _shares(problem: Problem) -> list[Floats]:
+def _least_shares(problem: Problem) -> list[Floats]:
     """(n, w) the part of a worker's threads, and of each resource, that a task takes at least;
     infinity where it may not run."""
-    parts = [problem.threads[:, None] / problem.worker_threads]
-    for d in range(problem.demand.shape[1]):
-        parts.append(problem.demand[:, d : d + 1] / np.maximum(problem.supply[:, d], 1e-300))
     may, lasts = np.isfinite(problem.seconds), problem.seconds > 0
-    each = [np.where(may, np.where(lasts, part, 0.0), np.inf) for part in parts]
+    each = [np.where(may, np.where(lasts, part, 0.0), np.inf) for part in shares(problem)]
     return [over_modes(problem, np.minimum, part) for part in each]

@@ -46,7 +46,7 @@ class Terms(NamedTuple):
 
 
 def terms_of(relaxation: Relaxation, alone: Flags) -> Terms:
-    """Of this problem; `alone` as below."""
+    """Of this problem; `alone`: see `Terms`."""
     r, everyone = relaxation, np.ones(len(relaxation.seconds), dtype=np.bool_)
     return Terms(r.forward, r.backward, r.seconds, r.work, r.deadline, alone, everyone)
 

@@ -53,11 +53,7 @@ class Found(NamedTuple):
 
 
 class Refuter:
-    """One attempt after the other.
-
-    Attributes:
-        nodes: how many were looked at.
-    """
+    """One attempt after the other."""
 
     def __init__(self, instance: Instance, problem: Problem, relaxation: Relaxation) -> None:
         self._relaxation = relaxation
@@ -65,7 +61,7 @@ class Refuter:
         self._credit = first_credit(relaxation)
         self._attempt: Attempt | None = None
         self._part, self._patience = PART, PATIENCE
-        self._last = self.nodes = 0
+        self._last = 0
         self._step = max(2, AT_ONCE // relaxation.seconds.size)
 
     def step(self, state: State, proven: float, upper: float) -> Found:
@@ -81,9 +77,7 @@ class Refuter:
             attempt = Attempt(self._relaxation, self._terms, state, limit, self._credit)
             self._attempt = attempt
         if attempt.status == GOES_ON:
-            before = attempt.nodes
             attempt.go_on(self._step)
-            self.nodes += attempt.nodes - before
         if attempt.status == REFUTED:
             return self._succeed(attempt)
         if attempt.status == GOES_ON and attempt.nodes < self._patience:
