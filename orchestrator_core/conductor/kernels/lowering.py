@@ -7,6 +7,7 @@ too, since only then is it known whether its tiles fit into the memory of a mult
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
@@ -14,6 +15,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.sharding import AbstractDevice, AbstractMesh
 
 from orchestrator_core.conductor import _jax
@@ -23,50 +25,100 @@ from orchestrator_core.conductor.kernels.refused import Refused
 MOST_WORDS = 160
 """Letters of what a compiler says."""
 
-ROUNDS, CALLS = 4, 8
+ROUNDS, CALLS = 4, 4
 """How often a function is timed, of which the fastest counts, and how many calls are under way
 then: of a single one most may be the way to the GPU and back."""
+
+REPEATS = 4
+"""How often it is done in a call, one after the other, as the layers of a model are: only so it is
+seen what it costs that a GPU waits for its host."""
 
 KIND = "NVIDIA H200"
 """Whose instructions are meant where no GPU is at hand."""
 
 
+Candidate = tuple[Callable[..., Any], Sequence[Any]]
+"""A function with kernels, and the types of its arrays."""
+
+
 def refusal(function: Callable[..., Any], avals: Sequence[Any], *, is_interpreted: bool) -> str:
     """Why a function with kernels cannot be compiled; empty if it can."""
-    try:
-        if is_interpreted:
-            _jax.trace(function, avals)
-            return ""
-        with pallas.without_warnings(), _on_gpu():
-            lowered = jax.jit(function).trace(*avals).lower(lowering_platforms=("cuda",))
-            if has_gpu():
-                lowered.compile()
-    except Refused as why:
-        return str(why)
-    except Exception as error:  # whatever Pallas, Triton or XLA say
-        return _words(error)
-    return ""
+    if is_interpreted:
+        return _tried(lambda: _jax.trace(function, avals))[1]
+    lowered, why = _tried(lambda: _for_gpu(function, avals))
+    return _tried(lowered.compile)[1] if has_gpu() and not why else why
 
 
-def seconds(function: Callable[..., Any], avals: Sequence[Any]) -> float:
-    """Of one of some calls on this machine's device, of arrays of ones. Somebody may be tracing
-    outside, so it runs in a thread of its own, in which nobody does."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(_seconds, function, avals).result()
+def raced(candidates: Sequence[Candidate]) -> list[tuple[str, float]]:
+    """Of each why it cannot be compiled for a GPU, empty if it can, and seconds of a call; those
+    are zero where no two can be compared. They are compiled side by side."""
+    made = [_tried(functools.partial(_for_gpu, *each)) for each in candidates]
+    if not has_gpu():
+        return [(why, 0.0) for _, why in made]
+    with ThreadPoolExecutor(len(made)) as threads:
+        made = list(threads.map(lambda each: _tried(each[0].compile) if each[0] else each, made))
+        alone = sum(not why for _, why in made) < 2
+        found = []
+        for (run, why), (_, avals) in zip(made, candidates, strict=True):
+            is_run = not why and not alone
+            found.append((why, threads.submit(_timed, run, avals).result() if is_run else 0.0))
+    return found
 
 
-def _seconds(function: Callable[..., Any], avals: Sequence[Any]) -> float:
+def seconds(*candidates: Candidate) -> list[float]:
+    """Of each, done again and again within one program on this machine's device. Somebody may be
+    tracing outside, so they run in threads of their own, in which nobody does."""
     with pallas.without_warnings():
-        arrays = [jnp.ones(aval.shape, aval.dtype) for aval in avals]
-        run = jax.jit(function).lower(*arrays).compile()
-        taken = []
-        wait: Any = jax.block_until_ready
-        wait(run(*arrays))
-        for _ in range(ROUNDS):
-            begun = perf_counter()
-            wait([run(*arrays) for _ in range(CALLS)])
-            taken.append((perf_counter() - begun) / CALLS)
+        lowered = [jax.jit(_repeated(*each)).trace(*each[1]).lower() for each in candidates]
+    with ThreadPoolExecutor(len(lowered)) as threads:
+        made = list(threads.map(lambda each: each.compile(), lowered))
+        pairs = zip(made, candidates, strict=True)
+        taken = [threads.submit(_timed, run, avals).result() for run, (_, avals) in pairs]
+    return [each / REPEATS for each in taken]
+
+
+def _repeated(function: Callable[..., Any], avals: Sequence[Any]) -> Callable[..., Any]:
+    """Of the same arrays; each time must wait for the one before."""
+
+    wait: Any = lax.optimization_barrier
+
+    def repeated(*arrays: Any) -> Any:
+        def again(_: Any, made: Any) -> Any:
+            return function(*wait((arrays, made))[0])
+
+        made = jax.eval_shape(function, *avals)
+        none = jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), made)
+        return lax.fori_loop(0, REPEATS, again, none)
+
+    return repeated
+
+
+def _timed(run: Any, avals: Sequence[Any]) -> float:
+    """Seconds of one of some calls, of arrays of ones."""
+    arrays = [jnp.ones(aval.shape, aval.dtype) for aval in avals]
+    taken = []
+    wait: Any = jax.block_until_ready
+    wait(run(*arrays))
+    for _ in range(ROUNDS):
+        begun = perf_counter()
+        wait([run(*arrays) for _ in range(CALLS)])
+        taken.append((perf_counter() - begun) / CALLS)
     return min(taken)
+
+
+def _for_gpu(function: Callable[..., Any], avals: Sequence[Any]) -> Any:
+    with pallas.without_warnings(), _on_gpu():
+        return jax.jit(function).trace(*avals).lower(lowering_platforms=("cuda",))
+
+
+def _tried(make: Callable[[], Any]) -> tuple[Any, str]:
+    """What is made, or why it is not."""
+    try:
+        return make(), ""
+    except Refused as why:
+        return None, str(why)
+    except Exception as error:  # whatever Pallas, Triton or XLA say
+        return None, _words(error)
 
 
 def has_gpu() -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 from jax import lax
@@ -16,7 +16,13 @@ from orchestrator_core.conductor.facts.axes import ROLES, Role
 from orchestrator_core.conductor.ir.value import Atom
 from orchestrator_core.conductor.kernels.held import power_of_two
 from orchestrator_core.conductor.kernels.hopper.kernel import HopperKernel
-from orchestrator_core.conductor.kernels.lowering import has_gpu, is_hopper, refusal, seconds
+from orchestrator_core.conductor.kernels.lowering import (
+    Candidate,
+    has_gpu,
+    is_hopper,
+    raced,
+    refusal,
+)
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.price import seconds_of_kernel, work_of_kernel
@@ -25,6 +31,8 @@ from orchestrator_core.conductor.kernels.settings import are_interpreted
 from orchestrator_core.conductor.kernels.sides import sides_of
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.run import Runner
+
+Kernel = PassKernel | HopperKernel
 
 SHAPES = (
     (128, 128, Launch(8, 3)),
@@ -48,9 +56,6 @@ MOST_REGISTERS = 200
 """Of a thread, of 255, for what a program accumulates and the products of its tiles. With more than
 that compilers take long, and what they make is slow."""
 
-TRYING_S = 4.0
-"""Seconds after which no other is tried."""
-
 LEAST = 16
 """Elements of a tile along a role, for tensor cores."""
 
@@ -64,7 +69,7 @@ class PassProgram:
     """
 
     runner: Runner
-    kernels: tuple[PassKernel | HopperKernel, ...]
+    kernels: tuple[Kernel, ...]
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         if self.is_interpreted:
@@ -131,24 +136,37 @@ class Programs:
         return PassProgram(runner, tuple(kernel for _, kernel in found))
 
 
-def _first(side: Pass) -> tuple[int, PassKernel | HopperKernel]:
+def _first(side: Pass) -> tuple[int, Kernel]:
     """The best kernel that can be compiled: where there is a GPU, the fastest of some."""
-    why, found = "", list[tuple[int, PassKernel | HopperKernel]]()
-    begun = perf_counter()
-    for number in _fitting(side):
-        kernel, why = _tried(side, number)
+    numbers, why = _fitting(side), ""
+    most = MEASURED if has_gpu() and not are_interpreted() else 1
+    while some := tuple(itertools.islice(numbers, most)):
+        found, why = _fastest(side, some)
+        if found is not None:
+            return found
+    raise Refused(why)
+
+
+def _fastest(side: Pass, numbers: Sequence[int]) -> tuple[tuple[int, Kernel] | None, str]:
+    """The fastest of some kernels; if none can be compiled, why."""
+    kernels, taken, why = dict[int, Kernel](), dict[int, float](), ""
+    for number in numbers:
+        kernel, why = _possible(side, number)
         if kernel is not None:
-            found.append((number, kernel))
-        most = MEASURED if has_gpu() and not are_interpreted() else 1
-        if len(found) == most or (found and perf_counter() - begun > TRYING_S):
-            break
-    if not found:
-        raise Refused(why)
-    return found[0] if len(found) == 1 else min(found, key=lambda each: _seconds(each[1]))
+            kernels[number] = kernel
+    for number, (refused, seconds) in zip(kernels, _raced(list(kernels.values())), strict=True):
+        if refused:
+            why = refused
+        else:
+            taken[number] = seconds
+    if not taken:
+        return None, why
+    best = min(taken, key=taken.__getitem__)
+    return (best, kernels[best]), ""
 
 
-def _tried(side: Pass, number: int) -> tuple[PassKernel | HopperKernel | None, str]:
-    """A kernel that can be compiled, or why there is none."""
+def _possible(side: Pass, number: int) -> tuple[Kernel | None, str]:
+    """A kernel that may be compiled, or why there is none."""
     try:
         kernel = _kernel(side, number)
     except Refused as refused:
@@ -157,8 +175,14 @@ def _tried(side: Pass, number: int) -> tuple[PassKernel | HopperKernel | None, s
         return None, str(refused)
     if isinstance(kernel, PassKernel) and number < len(SHAPES) - 1 and _is_too_large(kernel):
         return None, "its tiles do not fit into registers"
-    why = refusal_of(kernel)
-    return (None if why else kernel), why
+    return kernel, ""
+
+
+def _raced(kernels: Sequence[Kernel]) -> list[tuple[str, float]]:
+    """Of each why it cannot be compiled, empty if it can, and seconds if there are others."""
+    if any(kernel.is_interpreted for kernel in kernels):
+        return [(refusal_of(kernel), 0.0) for kernel in kernels]
+    return raced([_alone(kernel) for kernel in kernels]) if kernels else []
 
 
 def _is_too_large(kernel: PassKernel) -> bool:
@@ -185,7 +209,7 @@ def _fitting(side: Pass) -> Iterator[int]:
             yield number
 
 
-def _kernel(side: Pass, number: int) -> PassKernel | HopperKernel:
+def _kernel(side: Pass, number: int) -> Kernel:
     if number == HOPPER:
         usual = _kernel(side, 0)
         assert isinstance(usual, PassKernel)
@@ -196,16 +220,12 @@ def _kernel(side: Pass, number: int) -> PassKernel | HopperKernel:
     return PassKernel.of(side, size, launch, is_interpreted=are_interpreted())
 
 
-def refusal_of(kernel: PassKernel | HopperKernel) -> str:
+def refusal_of(kernel: Kernel) -> str:
     """Why it cannot be compiled; empty if it can."""
     return refusal(*_alone(kernel), is_interpreted=kernel.is_interpreted)
 
 
-def _seconds(kernel: PassKernel | HopperKernel) -> float:
-    return seconds(*_alone(kernel))
-
-
-def _alone(kernel: PassKernel | HopperKernel) -> tuple[Callable[..., list[Any]], list[Any]]:
+def _alone(kernel: Kernel) -> Candidate:
     """A function of arrays that is nothing but the kernel, and their types."""
     values = kernel.side.recipe.values
 

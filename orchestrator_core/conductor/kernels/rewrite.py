@@ -35,10 +35,10 @@ def _no_gpu(graph: Graph) -> list[Site]:
 
 def with_kernels(graph: Graph, goal: Goal, settings: TileSettings) -> tuple[Graph, list[Site]]:
     """All kernels of one graph that are worth it."""
-    from orchestrator_core.conductor.kernels import dispatch, ended, loops, passes, regions
+    from orchestrator_core.conductor.kernels import cudnn, ended, loops, passes, regions
 
     made: list[Site] = []
-    for each in (dispatch, passes, regions, ended, loops):
+    for each in (cudnn, passes, regions, ended, loops):
         graph, sites = each.in_kernels(graph, goal, settings)
         made += sites
     return graph, made

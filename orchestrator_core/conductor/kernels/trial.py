@@ -19,7 +19,7 @@ from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.kernels import ended
-from orchestrator_core.conductor.kernels.lowering import has_gpu, seconds
+from orchestrator_core.conductor.kernels.lowering import Candidate, has_gpu, seconds
 from orchestrator_core.conductor.kernels.settings import are_interpreted
 from orchestrator_core.conductor.tile.settings import TileSettings
 
@@ -38,13 +38,14 @@ def trial(before: Graph, after: Graph) -> tuple[float, float] | None:
     if room is not None and peak(was) > MOST * room:
         return None
     try:
-        return _seconds(was), _seconds(now)
+        before_s, after_s = seconds(*(_candidate(each) for each in (was, now)))
     except Exception:  # whatever it is: a trial is no reason to fail
         return None
+    return before_s, after_s
 
 
-def _seconds(graph: Graph) -> float:
-    return seconds(_function(graph), [value.aval for value in graph.inputs])
+def _candidate(graph: Graph) -> Candidate:
+    return _function(graph), [value.aval for value in graph.inputs]
 
 
 def _function(graph: Graph) -> Callable[..., list[Any]]:

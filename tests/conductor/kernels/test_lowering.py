@@ -19,7 +19,7 @@ def test_a_function_is_timed_inside_of_a_trace() -> None:
     taken: list[float] = []
 
     def function(x: Any) -> Any:
-        taken.append(seconds(lambda y: y @ y, [AVAL]))
+        taken.extend(seconds((lambda y: y @ y, [AVAL])))
         return x + 1
 
     assert jax.jit(function)(1) == 2
@@ -37,7 +37,7 @@ def test_a_kernel_is_timed_inside_of_a_trace() -> None:
     run = pallas.call(kernel, (1,), outputs, pallas.Launch(), True)
 
     def function(x: Any) -> Any:
-        taken.append(seconds(run, [AVAL]))
+        taken.extend(seconds((run, [AVAL])))
         return x + 1
 
     assert jax.jit(function)(1) == 2
