@@ -10,35 +10,21 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-from jax import lax
 from jax.sharding import AbstractDevice, AbstractMesh
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.kernels import pallas
 from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.measured.timing import Candidate, has_gpu, timed
 
 MOST_WORDS = 160
 """Letters of what a compiler says."""
 
-ROUNDS, CALLS = 4, 4
-"""How often a function is timed, of which the fastest counts, and how many calls are under way
-then: of a single one most may be the way to the GPU and back."""
-
-REPEATS = 4
-"""How often it is done in a call, one after the other, as the layers of a model are: only so it is
-seen what it costs that a GPU waits for its host."""
-
 KIND = "NVIDIA H200"
 """Whose instructions are meant where no GPU is at hand."""
-
-
-Candidate = tuple[Callable[..., Any], Sequence[Any]]
-"""A function with kernels, and the types of its arrays."""
 
 
 def refusal(function: Callable[..., Any], avals: Sequence[Any], *, is_interpreted: bool) -> str:
@@ -61,49 +47,8 @@ def raced(candidates: Sequence[Candidate]) -> list[tuple[str, float]]:
         found = []
         for (run, why), (_, avals) in zip(made, candidates, strict=True):
             is_run = not why and not alone
-            found.append((why, threads.submit(_timed, run, avals).result() if is_run else 0.0))
+            found.append((why, threads.submit(timed, run, avals).result() if is_run else 0.0))
     return found
-
-
-def seconds(*candidates: Candidate) -> list[float]:
-    """Of each, done again and again within one program on this machine's device. Somebody may be
-    tracing outside, so they run in threads of their own, in which nobody does."""
-    with pallas.without_warnings():
-        lowered = [jax.jit(_repeated(*each)).trace(*each[1]).lower() for each in candidates]
-    with ThreadPoolExecutor(len(lowered)) as threads:
-        made = list(threads.map(lambda each: each.compile(), lowered))
-        pairs = zip(made, candidates, strict=True)
-        taken = [threads.submit(_timed, run, avals).result() for run, (_, avals) in pairs]
-    return [each / REPEATS for each in taken]
-
-
-def _repeated(function: Callable[..., Any], avals: Sequence[Any]) -> Callable[..., Any]:
-    """Of the same arrays; each time must wait for the one before."""
-
-    wait: Any = lax.optimization_barrier
-
-    def repeated(*arrays: Any) -> Any:
-        def again(_: Any, made: Any) -> Any:
-            return function(*wait((arrays, made))[0])
-
-        made = jax.eval_shape(function, *avals)
-        none = jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), made)
-        return lax.fori_loop(0, REPEATS, again, none)
-
-    return repeated
-
-
-def _timed(run: Any, avals: Sequence[Any]) -> float:
-    """Seconds of one of some calls, of arrays of ones."""
-    arrays = [jnp.ones(aval.shape, aval.dtype) for aval in avals]
-    taken = []
-    wait: Any = jax.block_until_ready
-    wait(run(*arrays))
-    for _ in range(ROUNDS):
-        begun = perf_counter()
-        wait([run(*arrays) for _ in range(CALLS)])
-        taken.append((perf_counter() - begun) / CALLS)
-    return min(taken)
 
 
 def _for_gpu(function: Callable[..., Any], avals: Sequence[Any]) -> Any:
@@ -119,10 +64,6 @@ def _tried(make: Callable[[], Any]) -> tuple[Any, str]:
         return None, str(why)
     except Exception as error:  # whatever Pallas, Triton or XLA say
         return None, _words(error)
-
-
-def has_gpu() -> bool:
-    return jax.default_backend() == "gpu"
 
 
 def is_hopper() -> bool:

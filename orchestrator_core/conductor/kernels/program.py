@@ -16,19 +16,14 @@ from orchestrator_core.conductor.facts.axes import ROLES, Role
 from orchestrator_core.conductor.ir.value import Atom
 from orchestrator_core.conductor.kernels.held import power_of_two
 from orchestrator_core.conductor.kernels.hopper.kernel import HopperKernel
-from orchestrator_core.conductor.kernels.lowering import (
-    Candidate,
-    has_gpu,
-    is_hopper,
-    raced,
-    refusal,
-)
+from orchestrator_core.conductor.kernels.lowering import is_hopper, raced, refusal
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.price import seconds_of_kernel, work_of_kernel
 from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.settings import are_interpreted
 from orchestrator_core.conductor.kernels.sides import sides_of
+from orchestrator_core.conductor.measured.timing import Candidate, has_gpu
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.run import Runner
 

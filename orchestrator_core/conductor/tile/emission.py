@@ -10,6 +10,7 @@ from orchestrator_core.conductor.facts.axes import full_shape
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.measured.trial import trial
 from orchestrator_core.conductor.tile.careful import careful
 from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
 from orchestrator_core.conductor.tile.form import Form
@@ -17,10 +18,6 @@ from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
 
 NAME = "tiling"
-
-
-def _untried(before: Graph, after: Graph) -> None:
-    """Nothing is timed."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Emission:
     prices: Callable[[], Prices]
     node: Callable[[Runner, PassPrice], Node]
     words: Callable[[Form], str]
-    trial: Callable[[Graph, Graph], tuple[float, float] | None] = _untried
+    trial: Callable[[Graph, Graph], tuple[float, float] | None]
 
 
 def _node(runner: Runner, price: PassPrice) -> Node:
@@ -67,5 +64,5 @@ def _blocks(form: Form) -> set[int]:
     }
 
 
-LOOPS = Emission(NAME, Prices, _node, _words)
+LOOPS = Emission(NAME, Prices, _node, _words, trial)
 """Loops over tiles, as XLA runs them."""

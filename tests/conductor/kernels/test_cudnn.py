@@ -150,6 +150,19 @@ def test_plain_attention(name: str) -> None:
     assert_same(graph, attention, given)
 
 
+@pytest.mark.parametrize("name", ["causal", "a maximum", "a window"])
+def test_while_somebody_traces(name: str) -> None:
+    function, shape, words = SPELLINGS[name]
+    given, said = arrays(*shape), list[str]()
+
+    def outside(x: Any) -> Any:
+        said.extend(words_of(each) for each in found(function, given)[1])
+        return x
+
+    jax.jit(outside)(1.0)
+    assert said == [words]
+
+
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_its_gradients(name: str) -> None:
     function, shape, _ = SPELLINGS[name]

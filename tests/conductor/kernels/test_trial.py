@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.goal import Goal
-from orchestrator_core.conductor.ir.evaluate import evaluate
-from orchestrator_core.conductor.kernels import trial as trials
-from orchestrator_core.conductor.kernels.trial import difference, trial
 from orchestrator_core.conductor.site import AS_IT_IS
 from orchestrator_core.conductor.tile.emission import LOOPS
 from orchestrator_core.conductor.tile.rewrite import tiled
@@ -61,21 +58,3 @@ def test_what_is_faster_or_cannot_be_timed_is_taken(seconds: Any) -> None:
 def test_for_memory_time_does_not_matter() -> None:
     (site,) = tiled_with((1.0, 9.0), Goal(objective="memory"))
     assert site.is_changed
-
-
-def test_of_two_graphs_only_what_differs_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = graph_of(attention, [X])
-    after, _ = tiled(before, Goal(always=True), dataclasses.replace(SETTINGS, always=True))
-    was, now = difference(before, after)
-    assert "sin" not in {node.name for part in (was, now) for node in part.nodes}
-    assert was.outputs == now.outputs
-    for part in (was, now):
-        given = evaluate(dataclasses.replace(before, outputs=part.inputs), [X])
-        wanted = evaluate(dataclasses.replace(before, outputs=part.outputs), [X])
-        for found, exact in zip(evaluate(part, given), wanted, strict=True):
-            np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)
-    assert trial(before, after) is None
-    monkeypatch.setattr(trials, "has_gpu", lambda: True)
-    found = trial(before, after)
-    assert found is not None
-    assert min(found) > 0

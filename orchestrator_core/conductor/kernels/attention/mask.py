@@ -42,12 +42,13 @@ def window_of(reading: Reading, which: Key, query: Role, keys: Role) -> int | No
     which = _restricting(reading, which)
     if _by_position(reading, which) == (query, keys):
         return None
-    seen = _worked_out(reading.graph, which, query, keys)
-    many = int(seen[-1].sum())
-    rows, columns = (jnp.arange(size) for size in seen.shape)
-    distance = rows[:, None] - columns[None, :]
-    if not bool((seen == ((distance >= 0) & (distance < many))).all()):
-        raise Other
+    with _jax.no_trace():  # somebody may be tracing
+        seen = _worked_out(reading.graph, which, query, keys)
+        many = int(seen[-1].sum())
+        rows, columns = (jnp.arange(size) for size in seen.shape)
+        distance = rows[:, None] - columns[None, :]
+        if not bool((seen == ((distance >= 0) & (distance < many))).all()):
+            raise Other
     return None if many == len(rows) else many
 
 
@@ -91,10 +92,9 @@ def _worked_out(graph: Graph, which: Key, query: Role, keys: Role) -> Any:
     if sorted(map(str, roles)) != sorted((query, keys)) or value.size > MOST:
         raise Other
     alone = _made_of_nothing(graph, which)
-    with _jax.no_trace():
-        (made,) = evaluate(alone, [])
-        made = jnp.reshape(made, [size for size, _ in parts_of(spec)])
-        return made if roles == [query, keys] else made.T
+    (made,) = evaluate(alone, [])
+    made = jnp.reshape(made, [size for size, _ in parts_of(spec)])
+    return made if roles == [query, keys] else made.T
 
 
 def _made_of_nothing(graph: Graph, key: Key) -> Graph:

@@ -130,8 +130,8 @@ def _scaled(reading: Reading, key: Key) -> tuple[Key, float]:
         if node.name not in ("mul", "div"):
             break
         numbers = [reading.number(each) for each in node.inputs]
-        (place,) = [k for k, number in enumerate(numbers) if number is None] or [-1]
-        number = numbers[1 - place] if place in (0, 1) else None
+        place = 0 if numbers[0] is None else 1
+        number = numbers[1 - place]
         if number is None or (node.name == "div" and place == 1):
             raise Other
         scale = scale * number if node.name == "mul" else scale / number

@@ -14,9 +14,10 @@ from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.kernels.attention import Attention, Made, attentions_of
 from orchestrator_core.conductor.kernels.cudnn.programs import Program
 from orchestrator_core.conductor.kernels.cudnn.suited import unsuited
-from orchestrator_core.conductor.kernels.lowering import has_gpu, refusal
+from orchestrator_core.conductor.kernels.lowering import refusal
 from orchestrator_core.conductor.kernels.name import NAME
-from orchestrator_core.conductor.kernels.trial import trial
+from orchestrator_core.conductor.measured.timing import has_gpu
+from orchestrator_core.conductor.measured.trial import trial
 from orchestrator_core.conductor.site import AS_IT_IS, Site
 from orchestrator_core.conductor.tile.settings import TileSettings
 

@@ -1,0 +1,1 @@
+"""What is measured while planning, where a GPU is at hand."""
