@@ -18,6 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--sweep", action="store_true", help="ordinary functions instead: is anything slower?"
     )
     parser.add_argument("--cases", default="", help="only those whose name has one of these, by |")
+    parser.add_argument("--gpu", default="", help="the same for what only a GPU can tell")
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             print(line(rows[-1]), flush=True)
     print(f"\n{gpu.HEAD}", flush=True)
     on_gpu = []
-    for each in gpu.rows(options.rounds):
+    for each in gpu.rows(options.rounds, options.gpu.split("|")):
         on_gpu.append(each.as_json())
         print(each.line(), flush=True)
     return {"rows": [row.as_json() for row in rows], "on_gpu": on_gpu}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,13 +22,17 @@ from orchestrator_core.conductor import conduct
 from tests.benchmarks.conductor.case import Case
 from tests.benchmarks.conductor.cases import CASES
 from tests.benchmarks.conductor.cases.recurrences import mamba_arguments
+from tests.benchmarks.conductor.cases.transformers import train_step
 
 HEADS, LENGTH, D = 16, 8192, 128
 
 CALLS = 10
 """Of which each round takes the mean."""
 
-HEAD = f"{'on a GPU':<58} {'ratio':>8} {'asked':>6} {'error':>9} {'ours':>11} {'rate':>12}"
+HEAD = (
+    f"{'on a GPU':<62} {'ratio':>8} {'asked':>6} {'error':>9} {'ours':>11} {'rate':>12}"
+    f" {'memory':>7} {'planned':>8}"
+)
 
 Function = Callable[..., Array]
 
@@ -38,6 +42,8 @@ class GpuRow:
     """Attributes:
     ratio: None where it was not measured. asked: of the ratio. error: relative to the largest.
     ours, other: seconds. tera_flops: a second, of products of what no mask leaves out.
+    memory: how many times as much temporary memory the other one takes, where both are the same
+        function. planned: seconds until ours is compiled.
     """
 
     name: str
@@ -47,25 +53,31 @@ class GpuRow:
     ours: float | None = None
     other: float | None = None
     tera_flops: float | None = None
+    memory: float | None = None
+    planned: float | None = None
     why: str = ""
 
     def line(self) -> str:
         if self.ratio is None or self.ours is None or self.error is None:
-            return f"{self.name:<58} {'not measured':>15} {self.asked:>6g}  {self.why}"
+            return f"{self.name:<62} {'not measured':>15} {self.asked:>6g}  {self.why}"
         rate = "" if self.tera_flops is None else f"{self.tera_flops:.0f} TFLOP/s"
         ours = f"{self.ours * 1e3:.3f} ms"
+        memory = "" if self.memory is None else f"{self.memory:.1f}"
+        planned = "" if self.planned is None else f"{self.planned:.1f} s"
         return (
-            f"{self.name:<58} {self.ratio:>8.2f} {self.asked:>6g} {self.error:>9.1e}"
-            f" {ours:>11} {rate:>12}"
+            f"{self.name:<62} {self.ratio:>8.2f} {self.asked:>6g} {self.error:>9.1e}"
+            f" {ours:>11} {rate:>12} {memory:>7} {planned:>8}"
         )
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def rows(rounds: int) -> Iterator[GpuRow]:
-    """All rows, one after another; a row that fails says why."""
+def rows(rounds: int, parts: Sequence[str]) -> Iterator[GpuRow]:
+    """Those whose name has one of these parts, one after another; a row that fails says why."""
     for name, asked, measure in ROWS:
+        if not any(part in name for part in parts):
+            continue
         if jax.default_backend() != "gpu":
             yield GpuRow(name, asked, why="no GPU")
             continue
@@ -127,14 +139,14 @@ def against_cudnn(scores: Any, window: int, name: str, asked: float, rounds: int
     """Rates of work, since cuDNN's is that of a causal mask."""
     q, k, v = queries_keys_values()
     function = partial(naive, scores)
-    ours = _compiled(conduct(function), q, k, v)
+    ours, planned = _planned(function, q, k, v)
     other_way = [jnp.swapaxes(each, 1, 2) for each in (q, k, v)]
     theirs = _compiled(cudnn, *other_way)
     mine, other = _in_turns([partial(ours, q, k, v), partial(theirs, *other_way)], rounds)
     flops = 4 * HEADS * D * pairs(window)
     rate, their_rate = flops / mine, 4 * HEADS * D * pairs(LENGTH) / other
     error = _error(_last_rows(function, q, k, v), ours(q, k, v)[:, :1, -256:])
-    return GpuRow(name, asked, rate / their_rate, error, mine, other, rate / 1e12)
+    return GpuRow(name, asked, rate / their_rate, error, mine, other, rate / 1e12, planned=planned)
 
 
 def _last_rows(function: Function, q: Array, k: Array, v: Array) -> Array:
@@ -144,13 +156,20 @@ def _last_rows(function: Function, q: Array, k: Array, v: Array) -> Array:
 
 
 def against_naive(scores: Any, name: str, asked: float, rounds: int) -> GpuRow:
-    q, k, v = queries_keys_values()
-    function = partial(naive, scores)
-    ours, plain = _compiled(conduct(function), q, k, v), _compiled(function, q, k, v)
-    mine, other = _in_turns([partial(ours, q, k, v), partial(plain, q, k, v)], rounds)
-    error = _error(plain(q, k, v), ours(q, k, v))
-    rate = 4 * HEADS * D * pairs(LENGTH) / mine / 1e12
-    return GpuRow(name, asked, other / mine, error, mine, other, rate)
+    arrays = queries_keys_values()
+    row = against_plain(partial(naive, scores), arrays, name, asked, rounds)
+    assert row.ours is not None
+    return replace(row, tera_flops=4 * HEADS * D * pairs(LENGTH) / row.ours / 1e12)
+
+
+def against_plain(
+    function: Any, arrays: Sequence[Any], name: str, asked: float, rounds: int
+) -> GpuRow:
+    ours, planned = _planned(function, *arrays)
+    plain = _compiled(function, *arrays)
+    mine, other = _in_turns([partial(ours, *arrays), partial(plain, *arrays)], rounds)
+    error, memory = _errors(plain(*arrays), ours(*arrays)), _memory(plain, ours)
+    return GpuRow(name, asked, other / mine, error, mine, other, memory=memory, planned=planned)
 
 
 def mamba(x: Array, dt: Array, a: Array, b: Array, c: Array) -> Array:
@@ -163,10 +182,7 @@ def mamba(x: Array, dt: Array, a: Array, b: Array, c: Array) -> Array:
 
 
 def against_scan(name: str, asked: float, rounds: int) -> GpuRow:
-    arrays = mamba_arguments(4096, 1024, 16)
-    ours, plain = _compiled(conduct(mamba), *arrays), _compiled(mamba, *arrays)
-    mine, other = _in_turns([partial(ours, *arrays), partial(plain, *arrays)], rounds)
-    return GpuRow(name, asked, other / mine, _error(plain(*arrays), ours(*arrays)), mine, other)
+    return against_plain(mamba, mamba_arguments(4096, 1024, 16), name, asked, rounds)
 
 
 def heads_last(scores: Any, q: Array, k: Array, v: Array) -> Array:
@@ -180,25 +196,82 @@ def heads_last(scores: Any, q: Array, k: Array, v: Array) -> Array:
 def against_cudnn_heads_last(scores: Any, name: str, asked: float, rounds: int) -> GpuRow:
     given = [jnp.swapaxes(each, 1, 2) for each in queries_keys_values()]
     function = partial(heads_last, scores)
-    ours, theirs = _compiled(conduct(function), *given), _compiled(cudnn, *given)
+    (ours, planned), theirs = _planned(function, *given), _compiled(cudnn, *given)
     mine, other = _in_turns([partial(ours, *given), partial(theirs, *given)], rounds)
     exact = _last_rows(partial(naive, scores), *queries_keys_values())
     error = _error(exact, jnp.swapaxes(ours(*given), 1, 2)[:, :1, -256:])
     rate = 4 * HEADS * D * pairs(LENGTH) / mine
-    return GpuRow(name, asked, other / mine, error, mine, other, rate / 1e12)
+    return GpuRow(name, asked, other / mine, error, mine, other, rate / 1e12, planned=planned)
+
+
+SHORTER = 4096
+"""Positions where gradients are taken."""
+
+
+def squares(attention: Function) -> Any:
+    """Something to take gradients of."""
+
+    def loss(*arrays: Array) -> Array:
+        return jnp.sum(attention(*arrays).astype(jnp.float32) ** 2)
+
+    return jax.value_and_grad(loss, (0, 1, 2))
+
+
+def gradients_against_cudnn(name: str, asked: float, rounds: int) -> GpuRow:
+    """Each in the order of heads and positions that it is used to."""
+    given = [drawn(1, HEADS, SHORTER, D, seed=k) for k in range(3)]
+    ours, planned = _planned(squares(partial(naive, causal)), *given)
+    turned = [jnp.swapaxes(each, 1, 2) for each in given]
+    theirs = _compiled(squares(cudnn), *turned)
+    mine, other = _in_turns([partial(ours, *given), partial(theirs, *turned)], rounds)
+    exact = [jnp.swapaxes(each, 1, 2) for each in theirs(*turned)[1]]
+    error = _errors(exact, list(ours(*given)[1]))
+    return GpuRow(name, asked, other / mine, error, mine, other, planned=planned)
+
+
+def gradients_against_plain(
+    attention: Function, heads_first: bool, name: str, asked: float, rounds: int
+) -> GpuRow:
+    shape = (1, HEADS, SHORTER, D) if heads_first else (1, SHORTER, HEADS, D)
+    arrays = [drawn(*shape, seed=k) for k in range(3)]
+    return against_plain(squares(attention), arrays, name, asked, rounds)
+
+
+def of_jax(q: Array, k: Array, v: Array) -> Array:
+    """(b, s, h, d), causal, as JAX's users write it; what is masked is set to a finite number."""
+    return jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation="xla")
+
+
+def training(name: str, asked: float, rounds: int) -> GpuRow:
+    """A step of a GPT in bfloat16."""
+    function, args = train_step(4, 2048, d=512)
+    return against_plain(function, jax.tree.map(_narrow, list(args)), name, asked, rounds)
+
+
+def _narrow(array: Any) -> Array:
+    made = jnp.asarray(array)
+    return made.astype("bfloat16") if jnp.issubdtype(made.dtype, jnp.floating) else made
 
 
 def of_case(case: Case, name: str, asked: float, rounds: int) -> GpuRow:
     """A case of the other table."""
     function, args = case.make()
-    args = jax.tree.map(jnp.asarray, list(args))
-    ours, plain = _compiled(conduct(function), *args), _compiled(function, *args)
-    mine, other = _in_turns([partial(ours, *args), partial(plain, *args)], rounds)
-    return GpuRow(name, asked, other / mine, _errors(plain(*args), ours(*args)), mine, other)
+    return against_plain(function, jax.tree.map(jnp.asarray, list(args)), name, asked, rounds)
 
 
-def _compiled(function: Any, *arrays: Array) -> Any:
+def _compiled(function: Any, *arrays: Any) -> Any:
     return jax.jit(function).lower(*arrays).compile()
+
+
+def _planned(function: Any, *arrays: Any) -> tuple[Any, float]:
+    """Conducted and compiled, and the seconds that this took."""
+    begun = time.perf_counter()
+    return _compiled(conduct(function), *arrays), time.perf_counter() - begun
+
+
+def _memory(plain: Any, ours: Any) -> float:
+    was, now = (each.memory_analysis().temp_size_in_bytes for each in (plain, ours))
+    return float(was / max(now, 1))
 
 
 def _in_turns(functions: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
@@ -254,6 +327,27 @@ ROWS: list[tuple[str, float, Callable[[str, float, int], GpuRow]]] = [
         0.8,
         partial(against_cudnn_heads_last, soft_capped),
     ),
+    (
+        "plain causal attention with gradients, S = 4096: of cuDNN's",
+        0.97,
+        gradients_against_cudnn,
+    ),
+    (
+        "the same of jax.nn.dot_product_attention: of plain jax.jit's",
+        0.97,
+        partial(gradients_against_plain, of_jax, False),
+    ),
+    (
+        "window of 1024 with gradients, S = 4096: of plain jax.jit's",
+        0.97,
+        partial(gradients_against_plain, partial(naive, in_window), True),
+    ),
+    (
+        "soft-capped with gradients, S = 4096: of plain jax.jit's",
+        0.97,
+        partial(gradients_against_plain, partial(naive, soft_capped), True),
+    ),
+    ("GPT in bfloat16, 4 layers, training, S = 2048: of plain", 0.97, training),
     ("Mamba as lax.scan, L = 4096, 1024 x 16: of plain jax.jit's", 100.0, against_scan),
     *(
         (f"{case.name}: of plain", 0.97, partial(of_case, case))
