@@ -18,7 +18,13 @@ from jax.sharding import AbstractDevice, AbstractMesh
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.kernels import pallas
 from orchestrator_core.conductor.kernels.refused import Refused
-from orchestrator_core.conductor.measured.timing import Candidate, has_gpu, timed
+from orchestrator_core.conductor.measured.timing import (
+    REPEATS,
+    Candidate,
+    has_gpu,
+    repeated,
+    timed,
+)
 
 MOST_WORDS = 160
 """Letters of what a compiler says."""
@@ -36,18 +42,22 @@ def refusal(function: Callable[..., Any], avals: Sequence[Any], *, is_interprete
 
 
 def raced(candidates: Sequence[Candidate]) -> list[tuple[str, float]]:
-    """Of each why it cannot be compiled for a GPU, empty if it can, and seconds of a call; those
-    are zero where no two can be compared. They are compiled side by side."""
-    made = [_tried(functools.partial(_for_gpu, *each)) for each in candidates]
+    """Of each why it cannot be compiled for a GPU, empty if it can, and seconds within a program;
+    those are zero where no two can be compared. They are compiled side by side."""
     if not has_gpu():
-        return [(why, 0.0) for _, why in made]
+        return [(refusal(*each, is_interpreted=False), 0.0) for each in candidates]
+    made = [
+        _tried(functools.partial(_for_gpu, repeated(function, avals), avals))
+        for function, avals in candidates
+    ]
     with ThreadPoolExecutor(len(made)) as threads:
         made = list(threads.map(lambda each: _tried(each[0].compile) if each[0] else each, made))
         alone = sum(not why for _, why in made) < 2
         found = []
         for (run, why), (_, avals) in zip(made, candidates, strict=True):
             is_run = not why and not alone
-            found.append((why, threads.submit(timed, run, avals).result() if is_run else 0.0))
+            taken = threads.submit(timed, run, avals).result() if is_run else 0.0
+            found.append((why, taken / REPEATS))
     return found
 
 

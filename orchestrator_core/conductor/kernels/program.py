@@ -61,10 +61,12 @@ class PassProgram:
 
     Attributes:
         runner: the same in tiles without kernels, for other devices than the one it is made for.
+        least: seconds that its kernels take, as far as they were timed.
     """
 
     runner: Runner
     kernels: tuple[Kernel, ...]
+    least: float = 0.0
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         if self.is_interpreted:
@@ -121,17 +123,22 @@ class Programs:
         try:
             sides = sides_of(runner.one)
             found = [
-                _first(side) if known is None else (known[k], _kernel(side, known[k]))
+                _first(side) if known is None else (known[k], _kernel(side, known[k]), 0.0)
                 for k, side in enumerate(sides)
             ]
         except Refused as why:
             self._shapes[key] = str(why)
             raise
-        self._shapes[key] = tuple(number for number, _ in found)
-        return PassProgram(runner, tuple(kernel for _, kernel in found))
+        self._shapes[key] = tuple(number for number, _, _ in found)
+        kernels, least = tuple(kernel for _, kernel, _ in found), sum(s for _, _, s in found)
+        return PassProgram(runner, kernels, least)
 
 
-def _first(side: Pass) -> tuple[int, Kernel]:
+Timed = tuple[int, Kernel, float]
+"""A kernel, the number of its shape, and seconds; zero if it was not timed."""
+
+
+def _first(side: Pass) -> Timed:
     """The best kernel that can be compiled: where there is a GPU, the fastest of some."""
     numbers, why = _fitting(side), ""
     most = MEASURED if has_gpu() and not are_interpreted() else 1
@@ -142,7 +149,7 @@ def _first(side: Pass) -> tuple[int, Kernel]:
     raise Refused(why)
 
 
-def _fastest(side: Pass, numbers: Sequence[int]) -> tuple[tuple[int, Kernel] | None, str]:
+def _fastest(side: Pass, numbers: Sequence[int]) -> tuple[Timed | None, str]:
     """The fastest of some kernels; if none can be compiled, why."""
     kernels, taken, why = dict[int, Kernel](), dict[int, float](), ""
     for number in numbers:
@@ -157,7 +164,7 @@ def _fastest(side: Pass, numbers: Sequence[int]) -> tuple[tuple[int, Kernel] | N
     if not taken:
         return None, why
     best = min(taken, key=taken.__getitem__)
-    return (best, kernels[best]), ""
+    return (best, kernels[best], taken[best]), ""
 
 
 def _possible(side: Pass, number: int) -> tuple[Kernel | None, str]:

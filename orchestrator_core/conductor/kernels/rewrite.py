@@ -12,6 +12,7 @@ from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.kernels.name import NAME
+from orchestrator_core.conductor.kernels.numbers import with_numbers_inside
 from orchestrator_core.conductor.kernels.settings import are_interpreted
 from orchestrator_core.conductor.rewrite import in_bodies
 from orchestrator_core.conductor.site import AS_IT_IS, Site
@@ -23,7 +24,9 @@ def kernels(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     if this_device().platform != "gpu" and not are_interpreted():
         return graph, _no_gpu(graph)
     settings = settings_for(goal)
-    return in_bodies(functools.partial(with_kernels, settings=settings), graph, goal)
+    with_all = functools.partial(with_kernels, settings=settings)
+    made, sites = in_bodies(with_all, with_numbers_inside(graph), goal)
+    return (made if any(site.is_changed for site in sites) else graph), sites
 
 
 def _no_gpu(graph: Graph) -> list[Site]:

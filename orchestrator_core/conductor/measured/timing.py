@@ -30,7 +30,7 @@ def has_gpu() -> bool:
 def seconds(*candidates: Candidate) -> list[float]:
     """Of each, done again and again within one program on this machine's device. Somebody may be
     tracing outside, so they run in threads of their own, in which nobody does."""
-    lowered = [jax.jit(_repeated(*each)).trace(*each[1]).lower() for each in candidates]
+    lowered = [jax.jit(repeated(*each)).trace(*each[1]).lower() for each in candidates]
     with ThreadPoolExecutor(len(lowered)) as threads:
         made = list(threads.map(lambda each: each.compile(), lowered))
         pairs = zip(made, candidates, strict=True)
@@ -38,12 +38,12 @@ def seconds(*candidates: Candidate) -> list[float]:
     return [each / REPEATS for each in taken]
 
 
-def _repeated(function: Callable[..., Any], avals: Sequence[Any]) -> Callable[..., Any]:
+def repeated(function: Callable[..., Any], avals: Sequence[Any]) -> Callable[..., Any]:
     """Of the same arrays; each time must wait for the one before."""
 
     wait: Any = lax.optimization_barrier
 
-    def repeated(*arrays: Any) -> Any:
+    def several(*arrays: Any) -> Any:
         def again(_: Any, made: Any) -> Any:
             return function(*wait((arrays, made))[0])
 
@@ -51,7 +51,7 @@ def _repeated(function: Callable[..., Any], avals: Sequence[Any]) -> Callable[..
         none = jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), made)
         return lax.fori_loop(0, REPEATS, again, none)
 
-    return repeated
+    return several
 
 
 def timed(run: Any, avals: Sequence[Any]) -> float:

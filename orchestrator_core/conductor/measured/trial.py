@@ -23,9 +23,13 @@ MOST = 0.25
 """The part of the device's memory that a trial may take."""
 
 
-def trial(before: Graph, after: Graph) -> tuple[float, float] | None:
+def trial(before: Graph, after: Graph, least: float = 0.0) -> tuple[float, float] | None:
     """Seconds of what differs between two graphs of the same function, as it is in both; None where
-    nothing can be timed: there is no GPU, or it has not the memory."""
+    nothing can be timed: there is no GPU, or it has not the memory.
+
+    Args:
+        least: that the second takes at least; if the first takes no more, it is not compiled.
+    """
     if not has_gpu():
         return None
     was, now = difference(before, after)
@@ -33,6 +37,9 @@ def trial(before: Graph, after: Graph) -> tuple[float, float] | None:
     if room is not None and peak(was) > MOST * room:
         return None
     try:
+        if least:
+            (before_s,) = seconds(_candidate(was))
+            return before_s, least if least >= before_s else seconds(_candidate(now))[0]
         before_s, after_s = seconds(_candidate(was), _candidate(now))
     except Exception:  # whatever it is: a trial is no reason to fail
         return None

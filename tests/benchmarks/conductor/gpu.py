@@ -242,9 +242,9 @@ def of_jax(q: Array, k: Array, v: Array) -> Array:
     return jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation="xla")
 
 
-def training(name: str, asked: float, rounds: int) -> GpuRow:
-    """A step of a GPT in bfloat16."""
-    function, args = train_step(4, 2048, d=512)
+def training(in_a_loop: bool, name: str, asked: float, rounds: int) -> GpuRow:
+    """A step of a GPT in bfloat16; in a loop its layers are computed again for their gradients."""
+    function, args = train_step(4, 2048, in_a_loop=in_a_loop, again=in_a_loop, d=512)
     return against_plain(function, jax.tree.map(_narrow, list(args)), name, asked, rounds)
 
 
@@ -347,7 +347,8 @@ ROWS: list[tuple[str, float, Callable[[str, float, int], GpuRow]]] = [
         0.97,
         partial(gradients_against_plain, partial(naive, soft_capped), True),
     ),
-    ("GPT in bfloat16, 4 layers, training, S = 2048: of plain", 0.97, training),
+    ("GPT in bfloat16, 4 layers, training, S = 2048: of plain", 0.97, partial(training, False)),
+    ("the same in a loop, layers computed again: of plain", 0.97, partial(training, True)),
     ("Mamba as lax.scan, L = 4096, 1024 x 16: of plain jax.jit's", 100.0, against_scan),
     *(
         (f"{case.name}: of plain", 0.97, partial(of_case, case))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.kernels.attention import Attention, attentions_of
+from orchestrator_core.conductor.kernels.cudnn.by_heads import Attend, by_heads
 from orchestrator_core.conductor.kernels.cudnn.dispatch import (
     dispatched,
     in_kernels,
@@ -22,8 +24,9 @@ from orchestrator_core.conductor.kernels.cudnn.dispatch import (
     words_of,
 )
 from orchestrator_core.conductor.kernels.cudnn.layout import Layout
-from orchestrator_core.conductor.kernels.cudnn.programs import Attend
 from orchestrator_core.conductor.kernels.cudnn.suited import unsuited
+from orchestrator_core.conductor.kernels.numbers import with_numbers_inside
+from orchestrator_core.conductor.loops.rewrite import loops
 from orchestrator_core.conductor.tile.settings import TileSettings
 from tests.conductor.kernels.interpreting import assert_near, graph_of
 
@@ -108,22 +111,11 @@ def with_gradients(function: Function) -> Function:
 
 
 def written_out(attention: Attention) -> Attend:
-    """What cuDNN does."""
-    softmax, layout = attention.softmax, Layout.of(attention.softmax)
-
-    def attend(q: Any, k: Any, v: Any) -> tuple[Any, Any]:
-        if not layout.heads_first:
-            q, k, v = (jnp.swapaxes(each, 1, 2) for each in (q, k, v))
-        s = softmax.scale * jnp.einsum("bhid,bhjd->bhij", q, k)
-        i, j = positions()
-        window = S if softmax.mask is None else softmax.mask.window or S
-        is_seen = True if softmax.mask is None else (i >= j) & (i - j < window)
-        s = jnp.where(is_seen, s, -jnp.inf)
-        made = jnp.einsum("bhij,bhjd->bhid", jax.nn.softmax(s), v)
-        made = made if layout.heads_first else jnp.swapaxes(made, 1, 2)
-        return made, jax.nn.logsumexp(s, -1)
-
-    return attend
+    """What cuDNN does: what a mask hides has no part in it."""
+    softmax = attention.softmax
+    if softmax.mask is not None:
+        softmax = replace(softmax, mask=replace(softmax.mask, fill=-np.inf))
+    return by_heads(softmax, Layout.of(softmax).heads_first)
 
 
 def assert_same(graph: Graph, attention: Attention, given: list[Any]) -> None:
@@ -183,6 +175,30 @@ def test_some_of_its_gradients(argument: Any, names: str) -> None:
     graph, (attention,) = found(function, given)
     assert [each.name for each in attention.made] == ["out", *names]
     assert_same(graph, attention, given)
+
+
+def test_layers_in_a_loop_that_are_computed_again() -> None:
+    """In the bodies of both loops, with what JAX made outside of them."""
+
+    def layer(x: Any, w: Any) -> tuple[Any, None]:
+        q, k, v = jnp.split(x @ w, 3, axis=-1)
+        s = causal((q @ k.T) / jnp.sqrt(jnp.asarray(D, x.dtype)))
+        return x + jax.nn.softmax(s) @ v, None
+
+    def loss(x: Any, w: Any) -> Any:
+        return (jax.lax.scan(jax.checkpoint(layer), x, w)[0] ** 2).sum()
+
+    x, w = arrays(S, D)[0], arrays(3, D, 3 * D)[1]
+    graph, _ = loops(graph_of(jax.value_and_grad(loss, (0, 1)), [x, w]), Goal(always=True))
+    found = [
+        attention
+        for node in with_numbers_inside(graph).nodes
+        for body in node.bodies
+        for attention in attentions_of(body)
+    ]
+    assert [[each.name for each in made.made] for made in found] == [["out"], [*"qkv"]]
+    made = with_numbers_inside(graph)
+    assert_near(evaluate(made, [x, w]), evaluate(graph, [x, w]), 1e-6)
 
 
 def test_what_is_computed_again_for_gradients() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,8 @@ from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.kernels.attention import Attention, Made
+from orchestrator_core.conductor.kernels.cudnn.by_heads import Attend, by_heads
 from orchestrator_core.conductor.kernels.cudnn.layout import Layout
-
-Attend = Callable[[Any, Any, Any], tuple[Any, Any]]
-"""Of queries, keys and values of four axes: the result, and of each query the logarithm of its sum
-of exponentials."""
 
 HIDDEN = 104.0
 """The exponential of what is less than this below the largest score is zero in 32 bits and less."""
@@ -53,7 +50,7 @@ class Program:
         # What the mask sets has no part in a sum whose logarithm is so much larger.
         keys = self.found.softmax.k[0].size
         are_usual = (sums > mask.fill + HIDDEN + math.log(keys)).all()
-        return list(lax.cond(are_usual, _kept, self._again, made, list(arrays)))
+        return list(lax.cond(are_usual, _kept, self._seldom, made, list(arrays)))
 
     def by(self, attend: Attend, arrays: Sequence[Any]) -> tuple[list[Any], Any]:
         """What is returned if it is done so, and sums."""
@@ -90,8 +87,9 @@ class Program:
         )
         return made
 
-    def _again(self, made: list[Any], arrays: list[Any]) -> list[Any]:
-        return self.as_it_was(*arrays)
+    def _seldom(self, made: list[Any], arrays: list[Any]) -> list[Any]:
+        layout = Layout.of(self.found.softmax)
+        return self.by(by_heads(self.found.softmax, layout.heads_first), arrays)[0]
 
 
 def _kept(made: list[Any], arrays: list[Any]) -> list[Any]:

@@ -39,9 +39,15 @@ def parameters(layers: int, d: int, vocabulary: int) -> Tree:
     return {"layers": made, "tokens": normal(vocabulary, d, scale=0.02, seed=9)}
 
 
-def train_step(layers: int, length: int, *, in_a_loop: bool = False, d: int = 128) -> Made:
-    """Loss and gradients of next-token prediction."""
-    block = partial(layer, 4)
+def train_step(
+    layers: int, length: int, *, in_a_loop: bool = False, again: bool = False, d: int = 128
+) -> Made:
+    """Loss and gradients of next-token prediction.
+
+    Args:
+        again: are layers computed again for their gradients?
+    """
+    block = jax.checkpoint(partial(layer, 4)) if again else partial(layer, 4)
 
     def loss(p: Tree, tokens: Array) -> Array:
         x = p["tokens"][tokens[:-1]]
