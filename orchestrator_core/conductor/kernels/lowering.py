@@ -44,12 +44,12 @@ def refusal(function: Callable[..., Any], avals: Sequence[Any], *, is_interprete
 def raced(candidates: Sequence[Candidate]) -> list[tuple[str, float]]:
     """Of each why it cannot be compiled for a GPU, empty if it can, and seconds within a program;
     those are zero where no two can be compared. They are compiled side by side."""
-    if not has_gpu():
-        return [(refusal(*each, is_interpreted=False), 0.0) for each in candidates]
     made = [
         _tried(functools.partial(_for_gpu, repeated(function, avals), avals))
         for function, avals in candidates
     ]
+    if not has_gpu():
+        return [(why, 0.0) for _, why in made]
     with ThreadPoolExecutor(len(made)) as threads:
         made = list(threads.map(lambda each: _tried(each[0].compile) if each[0] else each, made))
         alone = sum(not why for _, why in made) < 2
