@@ -74,6 +74,19 @@ def of_jax(q: Any, k: Any, v: Any) -> Any:
     return jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation="xla")
 
 
+def in_groups(q: Any, k: Any, v: Any) -> Any:
+    """Three heads of queries share each head of keys."""
+    return jax.nn.dot_product_attention(
+        q, k[:, :, ::3], v[:, :, ::3], is_causal=True, implementation="xla"
+    )
+
+
+def one_head_of_keys(q: Any, k: Any, v: Any) -> Any:
+    """Shazeer, "Fast transformer decoding", 2019; no mask, and more heads than positions."""
+    s = jnp.einsum("hid,jd->hij", q, k[0])
+    return jnp.einsum("hij,jd->hid", jax.nn.softmax(s), v[0])
+
+
 def merged(q: Any, k: Any, v: Any) -> Any:
     """Batch and heads are one axis of the scores."""
     q, k, v = (jnp.reshape(each, (-1, S, D)) for each in (q, k, v))
@@ -91,6 +104,8 @@ SPELLINGS: dict[str, tuple[Function, tuple[int, ...], str]] = {
     "heads last": (heads_last, (2, S, 3, D), "causal attention"),
     "finite fill": (of(lambda s: causal(s, -1e9)), (2, 3, S, D), "causal attention"),
     "of JAX": (of_jax, (2, S, 3, D), "causal attention"),
+    "in groups": (in_groups, (2, S, 6, D), "causal attention"),
+    "one head of keys": (one_head_of_keys, (30, S, D), "attention without a mask"),
     "merged": (merged, (6, S, D), "causal attention"),
 }
 

@@ -129,18 +129,20 @@ def _made(derivation: Derivation, node: Node, place: int, spec: Spec) -> tuple[M
     """
     softmax, reading = derivation.softmax, derivation.reading
     onward = rule_of(node).forward(node, place, spec)
-    (summed,) = onward.reduced if len(onward.reduced) == 1 else (None,)
-    if summed not in softmax.pairwise or _contracts_more(node, place, spec):
+    over_keys = onward.reduced == {KEYS}
+    if not (over_keys or onward.reduced == softmax.of_queries):
+        raise Other
+    if _contracts_more(node, place, spec):
         raise Other
     value = node.inputs[1 - place]
     if not isinstance(value, Value):
         raise Other
     other = reading.origin((value, onward.inputs[1 - place]))
     left = [role for _, role in parts_of(onward.out)]
-    (kept,) = softmax.pairwise - {summed}
-    if len(left) != len(softmax.heads) + 2 or {*left} != {*softmax.heads, kept, None}:
+    wanted = {*softmax.heads, *(softmax.of_queries if over_keys else (KEYS,)), None}
+    if len(left) != len(wanted) or {*left} != wanted:
         raise Other
-    name, factor = _named(derivation, derivation.terms(node.inputs[place], spec), summed, other)
+    name, factor = _named(derivation, derivation.terms(node.inputs[place], spec), over_keys, other)
     return Made(name, node, (node.output, onward.out), factor), other
 
 
@@ -150,21 +152,19 @@ def _contracts_more(node: Node, place: int, spec: Spec) -> bool:
     return any(role is None for axis in axes for _, role in spec[axis])
 
 
-def _named(
-    derivation: Derivation, terms: Terms, summed: str | None, other: Key
-) -> tuple[Name, float]:
+def _named(derivation: Derivation, terms: Terms, over_keys: bool, other: Key) -> tuple[Name, float]:
     """Which result it is, and what it is multiplied by."""
     softmax = derivation.softmax
     factor = terms.factor_of(WEIGHTS)
     if factor is not None:
-        name: Name = "out" if summed == KEYS else "v"
+        name: Name = "out" if over_keys else "v"
         return name, _whole_number(factor)
     factor = terms.factor_of(GRADIENT)
     if factor is None:
         raise Other
-    if summed == KEYS and other == softmax.k:
+    if over_keys and other == softmax.k:
         return "q", _whole_number(factor / softmax.scale)
-    if summed != KEYS and other == softmax.q:
+    if not over_keys and other == softmax.q:
         return "k", _whole_number(factor / softmax.scale)
     raise Other
 

@@ -85,7 +85,8 @@ class Derivation:
     def dotted(self, left: Key, right: Key) -> Terms:
         """The product of what has the axis of queries and of what has that of keys."""
         pair = (right, left) if KEYS in roles(left[1]) else (left, right)
-        wanted = [{*self.softmax.heads, each} for each in (self.softmax.query, KEYS)]
+        softmax = self.softmax
+        wanted = [{*softmax.heads, *each} for each in (softmax.of_queries, (KEYS,))]
         for key, has in zip(pair, wanted, strict=True):
             names = [role for _, role in parts_of(key[1])]
             if len(names) != len(has) + 1 or {*names} != {*has, None}:

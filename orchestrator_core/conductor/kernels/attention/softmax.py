@@ -32,6 +32,7 @@ class Softmax:
     q, k: what they are products of; the axis that these are multiplied along has no role.
     scale: of the scores. mask: None if each query sees all keys; `which` is its truth values.
     query: the role of queries. heads: of what queries and keys share, in the order of `q`.
+    group: of heads of queries that share keys; None if each has its own.
     """
 
     exponentials: Key
@@ -44,6 +45,12 @@ class Softmax:
     which: Key | None
     query: Role
     heads: tuple[Role, ...]
+    group: Role | None
+
+    @property
+    def of_queries(self) -> frozenset[Role]:
+        """What queries have and keys have not."""
+        return frozenset((self.query,) if self.group is None else (self.query, self.group))
 
     @property
     def pairwise(self) -> frozenset[Role]:
@@ -73,12 +80,13 @@ def _softmax(reading: Reading, total: Node) -> Softmax:
     made = reading.node(product, "dot_general")
     first, second = (reading.origin(each) for each in reading.values(made, product[1]))
     q, k = (second, first) if KEYS in roles(first[1]) else (first, second)
-    query, heads = _roles(q, k, roles(exponentials[1]))
+    hidden = frozenset() if which is None else roles(which[1])
+    query, heads, group = _roles(q, k, roles(exponentials[1]), hidden)
     window = None if which is None else window_of(reading, which, query, KEYS)
     mask = None if which is None else Mask(window, fill)
     left = tuple(axis for k, axis in enumerate(spec) if k not in total.params["axes"])
     return Softmax(
-        exponentials, (total.output, left), product, q, k, scale, mask, which, query, heads
+        exponentials, (total.output, left), product, q, k, scale, mask, which, query, heads, group
     )
 
 
@@ -142,17 +150,29 @@ def _scaled(reading: Reading, key: Key) -> tuple[Key, float]:
     return key, scale
 
 
-def _roles(q: Key, k: Key, wanted: frozenset[Role]) -> tuple[Role, tuple[Role, ...]]:
-    """The role of queries, and those of heads; raises if other axes are multiplied."""
+def _roles(
+    q: Key, k: Key, wanted: frozenset[Role], hidden: frozenset[Role]
+) -> tuple[Role, tuple[Role, ...], Role | None]:
+    """The role of queries, those of heads, and that of heads that share keys.
+
+    Raises:
+        Other: if other axes are multiplied.
+    """
     left, right = ([role for _, role in parts_of(key[1])] for key in (q, k))
     heads = tuple(role for role in left if role is not None and role in right)
-    query = [role for role in left if role is not None and role not in heads]
+    # Those that a mask tells apart are positions; without a mask it does not matter.
+    own = sorted(
+        (size, role) for size, role in parts_of(q[1]) if role is not None and role not in heads
+    )
+    own.sort(key=lambda part: part[1] in hidden)
     is_right = (
-        len(query) == 1
-        and sorted(map(str, left)) == sorted(map(str, [*heads, *query, None]))
+        0 < len(own) <= 2
+        and sorted(map(str, left)) == sorted(map(str, [*heads, *(role for _, role in own), None]))
         and sorted(map(str, right)) == sorted(map(str, [*heads, KEYS, None]))
-        and wanted == {*heads, *query, KEYS}
+        and wanted == {*left, KEYS} - {None}
     )
     if not is_right:
         raise Other
-    return query[0], heads
+    *others, (_, query) = own
+    assert query is not None
+    return query, heads, others[0][1] if others else None

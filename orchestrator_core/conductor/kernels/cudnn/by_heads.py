@@ -25,6 +25,8 @@ def by_heads(softmax: Softmax, heads_first: bool) -> Attend:
 
     def attend(q: Any, k: Any, v: Any) -> tuple[Any, Any]:
         given = [each if heads_first else jnp.swapaxes(each, 1, 2) for each in (q, k, v)]
+        shared = given[0].shape[1] // given[1].shape[1]
+        given[1:] = [jnp.repeat(each, shared, 1) for each in given[1:]]
         each_head = jax.checkpoint(lambda head: _of_head(softmax, *head))
         flat = [each.reshape(-1, *each.shape[2:]) for each in given]
         made, sums = (
