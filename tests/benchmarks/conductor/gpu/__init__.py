@@ -20,6 +20,7 @@ from tests.benchmarks.conductor.gpu.attention import (
     LENGTH,
     WINDOW,
     causal,
+    in_groups,
     in_window,
     naive,
     of_jax,
@@ -114,6 +115,11 @@ ROWS: list[tuple[str, float, Callable[[str, float, int], GpuRow]]] = [
         "the same of jax.nn.dot_product_attention: of plain jax.jit's",
         0.97,
         partial(gradients_against_plain, of_jax, False),
+    ),
+    (
+        "the same, four heads share their keys: of plain jax.jit's",
+        0.97,
+        partial(gradients_against_plain, in_groups, False),
     ),
     (
         "window of 1024 with gradients, S = 4096: of plain jax.jit's",

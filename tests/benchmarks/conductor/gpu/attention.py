@@ -68,3 +68,8 @@ def heads_last(scores: Any, q: Array, k: Array, v: Array) -> Array:
 def of_jax(q: Array, k: Array, v: Array) -> Array:
     """(b, s, h, d), causal, as JAX's users write it; what is masked is set to a finite number."""
     return jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation="xla")
+
+
+def in_groups(q: Array, k: Array, v: Array) -> Array:
+    """Four heads of queries share each head of keys."""
+    return of_jax(q, k[:, :, ::4], v[:, :, ::4])
