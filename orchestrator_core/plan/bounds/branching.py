@@ -47,6 +47,7 @@ class Leaf:
         packing: why whole tasks do not fit within the largest limit for which that is known.
         refutation: why nothing is shorter than the largest limit that was refuted.
         task, cases: the task on which its cases depend, and they by worker.
+    is_packed: was it tried whether whole tasks fit?
     """
 
     value: float
@@ -58,6 +59,7 @@ class Leaf:
     steps: list[Step] = field(default_factory=list)
     task: int = -1
     cases: dict[int, Leaf] = field(default_factory=dict)
+    is_packed: bool = False
 
     def as_case(self, whole: bool = True) -> Case:
         """As plain data; with its cases, if `whole`."""
@@ -105,10 +107,16 @@ class Tree:
         return self._open[0][0] >= min(self._settled, self.upper * (1 - ROUNDING))
 
     def grow(self) -> Iterator[Leaf]:
-        """Look at all cases of the most promising leaf, one after the other."""
+        """Look at all cases of the most promising leaf, one after the other; but first, since that
+        takes several times as long, whether whole tasks fit there."""
         value, _, leaf = self._open[0]
         state = leaf.state
         assert state is not None
+        if not leaf.is_packed:
+            yield from self._pack(leaf)
+            if leaf.value > value:
+                self._again(leaf)
+                return
         task = self.branching_task(state)
         if task < 0:
             heapq.heappop(self._open)
@@ -134,15 +142,26 @@ class Tree:
             return -1
         return int(np.argmax(np.where(free, self.importance, -1.0)))
 
-    def _pack(self, case: Leaf) -> None:
+    def _pack(self, leaf: Leaf) -> Iterator[Leaf]:
         """Try whether whole tasks fit, as long as that is of use now and then."""
+        leaf.is_packed = True
         if self._packings >= TRIALS and self._packed * SELDOM < self._packings:
             return
-        before = case.value
-        for _ in pack(self.relaxation, case, PACKINGS_OF_A_CASE):
-            pass
+        before = leaf.value
+        assert leaf.state is not None
+        leaf.state.upper = min(self.upper, leaf.state.upper)
+        for _ in pack(self.relaxation, leaf, PACKINGS_OF_A_CASE):
+            yield leaf
         self._packings += 1
-        self._packed += case.value > before
+        self._packed += leaf.value > before
+
+    def _again(self, leaf: Leaf) -> None:
+        """The most promising leaf has another value now, and so another place."""
+        _, number, _ = heapq.heappop(self._open)
+        if leaf.value < self.upper * (1 - ROUNDING):
+            heapq.heappush(self._open, (leaf.value, number, leaf))
+        else:
+            leaf.state = None
 
     def _case(self, leaf: Leaf, before: State, task: int, worker: int) -> Leaf:
         """The case in which a task runs on a worker."""
@@ -164,7 +183,6 @@ class Tree:
         case.state = state
         case.claims = leaf.claims
         settle(self.relaxation, case)
-        self._pack(case)
         return case
 
 

@@ -183,6 +183,7 @@ class Climb:
         if self.root.state is None or self.root.value >= self.upper * (1 - ROUNDING):
             return
         self.before_tree = self.root.state
+        self.root.is_packed = True  # in a rung of its own
         self.tree = Tree(self.relaxation, self.root, self.upper)
         while not (self.tree.ended or self.proven >= self.upper):
             for case in self.tree.grow():
