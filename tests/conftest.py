@@ -51,7 +51,11 @@ settings.load_profile("orchestrator")
 TESTS = Path(__file__).parent
 
 ONE_SERVER = ("orchestrator_prefect", "store")
-"""Folders whose tests stay in one process, for the sake of a server that they share."""
+"""Folders whose tests share a server: they stay in one process, and those of their folders in
+another, which has one of its own."""
+
+THOROUGH = TESTS / "thorough.txt"
+"""Names of tests that take long."""
 
 WITHOUT_PLANS = (
     "orchestrator_prefect",
@@ -89,14 +93,17 @@ COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 def pytest_sessionstart(session: pytest.Session) -> None:
     """The whole suite compiles the planner ahead, in a process beside its first tests, so that no
     single test's time counts it."""
-    whole = session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    if whole and not hasattr(session.config, "workerinput"):
+    if _is_whole(session.config) and not hasattr(session.config, "workerinput"):
         from orchestrator_core.plan.warm import is_warm
 
         if not is_warm():
             program = "from orchestrator_core.plan.warm import compile_all; compile_all()"
             compiler = subprocess.Popen([sys.executable, "-c", program], cwd=TESTS.parent)
             session.config.stash[COMPILER] = compiler
+
+
+def _is_whole(config: pytest.Config) -> bool:
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -115,8 +122,18 @@ def pytest_terminal_summary(
         terminalreporter.write_line(f"compiling ahead failed: exit code {compiler.returncode}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Those that were asked for by name run in any case."""
+    lines = THOROUGH.read_text(encoding="utf-8").splitlines()
+    names = {line for line in lines if line and not line.startswith("#")}
+    for item in items:
+        name = item.nodeid.removeprefix(f"{TESTS.name}/")
+        if name in names and not any("::" in each for each in config.args):
+            item.add_marker(pytest.mark.thorough)
     items.sort(key=_turn)
+    found = {item.nodeid.removeprefix(f"{TESTS.name}/") for item in items}
+    if _is_whole(config) and not names <= found:
+        raise pytest.UsageError(f"{THOROUGH.name}: no such tests: {sorted(names - found)}")
 
 
 def pytest_collection_finish() -> None:
@@ -141,8 +158,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             place = nodeid.split("::")[0].removeprefix(f"{TESTS.name}/")
-            top = place.split("/")[0]
-            return top if top in ONE_SERVER else place
+            top, *rest = place.split("/")
+            return place if top not in ONE_SERVER else f"{top}, folders" if rest[1:] else top
 
     return Scheduling(config, log)
 
