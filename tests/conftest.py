@@ -51,8 +51,7 @@ settings.load_profile("orchestrator")
 TESTS = Path(__file__).parent
 
 ONE_SERVER = ("orchestrator_prefect", "store")
-"""Folders whose tests share a server: they stay in one process, and those of their folders in
-another, which has one of its own."""
+"""Folders whose tests stay in one process, for the sake of a server that they share."""
 
 THOROUGH = TESTS / "thorough.txt"
 """Names of tests that take long."""
@@ -158,8 +157,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             place = nodeid.split("::")[0].removeprefix(f"{TESTS.name}/")
-            top, *rest = place.split("/")
-            return place if top not in ONE_SERVER else f"{top}, folders" if rest[1:] else top
+            top = place.split("/")[0]
+            return top if top in ONE_SERVER else place
 
     return Scheduling(config, log)
 
