@@ -24,6 +24,8 @@ from orchestrator_core.conductor.kernels.attention.terms import GRADIENT, NEAR, 
 
 Name: TypeAlias = Literal["out", "q", "k", "v"]
 
+ORDER: tuple[Name, ...] = ("out", "q", "k", "v")
+
 
 @dataclass(frozen=True)
 class Made:
@@ -78,21 +80,13 @@ def _attention(reading: Reading, softmax: Softmax) -> Attention | None:
 
 def _whole(derivation: Derivation, made: list[Made], others: dict[Made, Key]) -> Attention | None:
     """None unless all are of the same values and of the same gradient of the result."""
-    v, cotangent = derivation.v, derivation.cotangent
-    kept = list[Made]()
-    for each in made:
-        if each.name == "out":
-            v = others[each] if v is None else v
-        if each.name == "v":
-            cotangent = others[each] if cotangent is None else cotangent
-    for each in made:
-        wanted = {"out": v, "v": cotangent}.get(each.name, others[each])
-        if others[each] == wanted:
-            kept.append(each)
+    read = {each.name: others[each] for each in reversed(made)}
+    v, cotangent = derivation.v or read.get("out"), derivation.cotangent or read.get("v")
+    wanted = {"out": v, "v": cotangent}
+    kept = [each for each in made if others[each] == wanted.get(each.name, others[each])]
     if v is None or not kept:
         return None
-    order = ["out", "q", "k", "v"]
-    kept.sort(key=lambda each: order.index(each.name))
+    kept.sort(key=lambda each: ORDER.index(each.name))
     return Attention(derivation.softmax, v, cotangent, tuple(kept))
 
 

@@ -26,11 +26,16 @@ Outcome = tuple[str, tuple[float, float] | None]
 
 
 def in_kernels(graph: Graph, goal: Goal, settings: TileSettings) -> tuple[Graph, list[Site]]:
+    """All of a graph, where there is a GPU."""
     sites: list[Site] = []
     if not has_gpu() or goal.is_strict:
         return graph, sites
     known: dict[Hashable, Outcome] = {}
-    for found in attentions_of(graph):
+    try:
+        all_found = list(attentions_of(graph))
+    except Exception:  # other rewrites are wanted all the same
+        return graph, sites
+    for found in all_found:
         after, site = _tried(graph, found, goal, known)
         graph = after if site.is_changed else graph
         sites.append(site)
@@ -50,7 +55,8 @@ def _tried(
         after, why = dispatched(graph, found), unsuited(graph, found)
         key = _looks_of(found)
         if not why and key not in known:
-            known[key] = _outcome(graph, after, found, is_timed=decided is None)
+            is_timed = decided is None and goal.objective == "time"
+            known[key] = _outcome(graph, after, found, is_timed=is_timed)
         if not why:
             why, seconds = known[key]
     except Exception as error:  # this site stays as it is
@@ -61,11 +67,13 @@ def _tried(
 
 
 def words_of(found: Attention) -> str:
-    """Such as: causal attention with its gradient."""
+    """Such as: causal attention, with its gradient."""
     mask = found.softmax.mask
-    kinds = {False: "attention without a mask", True: "causal attention"}
-    made = kinds[mask is not None]
-    if mask is not None and mask.window is not None:
+    if mask is None:
+        made = "attention without a mask"
+    elif mask.window is None:
+        made = "causal attention"
+    else:
         made = f"attention in a window of {mask.window}"
     return made if found.cotangent is None else f"{made}, with its gradient"
 
@@ -89,11 +97,9 @@ def _looks_of(found: Attention) -> Hashable:
     softmax = found.softmax
     keys = [softmax.q, softmax.k, found.v, *(each.key for each in found.made)]
     keys += [] if found.cotangent is None else [found.cotangent]
-    made = [f"{each.name} {each.factor}" for each in found.made]
-    values = tuple(value for value, _ in keys)
-    return looks(values, tuple(str(spec) for _, spec in keys), str(softmax.mask), *made), (
-        softmax.scale
-    )
+    values, specs = tuple(value for value, _ in keys), str([spec for _, spec in keys])
+    made = str([(each.name, each.factor) for each in found.made])
+    return looks(values, specs, made, str(softmax.mask), str(softmax.scale))
 
 
 def dispatched(graph: Graph, found: Attention) -> Graph:
