@@ -83,6 +83,14 @@ def merged(q: Any, k: Any, v: Any) -> Any:
     return jnp.reshape(jax.nn.softmax(causal(q @ k.mT)) @ v, (2, 3, S, D))
 
 
+def keys_are_values(q: Any, k: Any, v: Any) -> Any:
+    return jax.nn.softmax(causal(q @ k.mT)) @ k + 0 * v
+
+
+def of_one_array(q: Any, k: Any, v: Any) -> Any:
+    return jax.nn.softmax(causal(q @ q.mT)) @ q + 0 * k * v
+
+
 SPELLINGS: dict[str, tuple[Function, tuple[int, ...], str]] = {
     "no mask": (of(lambda s: s / jnp.sqrt(D)), (3, 3, S, D), "attention without a mask"),
     "causal": (of(lambda s: causal(s * 0.3)), (2, 3, S, D), "causal attention"),
@@ -96,6 +104,8 @@ SPELLINGS: dict[str, tuple[Function, tuple[int, ...], str]] = {
     "of JAX": (of_jax, (2, S, 3, D), "causal attention"),
     "in groups": (in_groups, (2, S, 6, D), "causal attention"),
     "one head of keys": (one_head_of_keys, (30, S, D), "attention without a mask"),
+    "keys are values": (keys_are_values, (2, 3, S, D), "causal attention"),
+    "of one array": (of_one_array, (2, 3, S, D), "causal attention"),
     "merged": (merged, (6, S, D), "causal attention"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -102,6 +103,24 @@ def test_weights_that_are_returned_stay(monkeypatch: pytest.MonkeyPatch) -> None
     made, (site,) = in_kernels(graph, Goal(), TileSettings())
     assert made is graph
     assert site.reason == "its weights are needed elsewhere"
+
+
+def test_of_layers_that_look_the_same_one_may_return_its_weights(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whichever of them that is, the other is handed over, and it alone."""
+    Gpu(monkeypatch, 0.5)
+
+    def layers(which: int, q: Any, k: Any, v: Any) -> Any:
+        first = jax.nn.softmax(causal(q @ k.mT))
+        second = jax.nn.softmax(causal((first @ v) @ k.mT))
+        return second @ v, (first, second)[which]
+
+    for which in (0, 1):
+        given = arrays(2, 3, S, D, dtype="bfloat16")
+        graph, _ = found(partial(layers, which), given)
+        _, sites = in_kernels(graph, Goal(), TileSettings())
+        assert [site.is_changed for site in sites] == [which == 1, which == 0]
 
 
 def test_without_a_gpu_nothing_happens() -> None:

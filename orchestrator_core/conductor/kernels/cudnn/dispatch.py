@@ -50,9 +50,12 @@ def _tried(
     decided = goal.decided(NAME, source, what)
     if decided is not None and not decided.is_changed:
         return graph, decided
-    seconds = None
+    after, seconds = graph, None
     try:
-        after, why = dispatched(graph, found), unsuited(graph, found)
+        why = unsuited(graph, found)
+        if not why:
+            after = dispatched(graph, found)
+            why = _needed_elsewhere(after, found)
         key = _looks_of(found)
         if not why and key not in known:
             is_timed = decided is None and goal.objective == "time"
@@ -60,7 +63,7 @@ def _tried(
         if not why:
             why, seconds = known[key]
     except Exception as error:  # this site stays as it is
-        after, why = graph, f"{type(error).__name__}: {error}"
+        why = f"{type(error).__name__}: {error}"
     if why:
         return graph, Site(NAME, source, what, AS_IT_IS, why, measured=seconds)
     return after, Site(NAME, source, what, "cuDNN", "it has a kernel for that", measured=seconds)
@@ -78,9 +81,13 @@ def words_of(found: Attention) -> str:
     return made if found.cotangent is None else f"{made}, with its gradient"
 
 
+def _needed_elsewhere(after: Graph, found: Attention) -> str:
+    """That the weights are made all the same; empty if they are not."""
+    is_left = found.softmax.exponentials[0] in after.producer
+    return "its weights are needed elsewhere" if is_left else ""
+
+
 def _outcome(graph: Graph, after: Graph, found: Attention, *, is_timed: bool) -> Outcome:
-    if found.softmax.exponentials[0] in after.producer:
-        return "its weights are needed elsewhere", None
     for program in programs_of(graph, found):
         avals = [value.aval for value in program.before.inputs]
         why = refusal(program.by_cudnn, avals, is_interpreted=False)
@@ -130,7 +137,7 @@ def _before(graph: Graph, found: Attention, made: Sequence[Made]) -> Graph:
     outputs = tuple(each.node.output for each in made)
     part = pruned(dataclasses.replace(graph, outputs=outputs, nodes=tuple(nodes)))
     read = dict.fromkeys(chain(given, _read_of(part.nodes), outputs))
-    made_here = {*part.producer, *part.constants}
+    made_here = {*part.producer, *part.constants} - set(given)
     inputs = [each for each in read if each not in made_here]
     return dataclasses.replace(part, inputs=tuple(inputs))
 

@@ -24,8 +24,8 @@ HIDDEN = 104.0
 
 @dataclass(frozen=True)
 class Program:
-    """Called with queries, keys and values, for gradients with that of the result, and with
-    whatever else `before` reads.
+    """Called with what `before` reads: queries, keys and values, for gradients that of the result,
+    and whatever else. What is several of these is there once.
 
     Attributes:
         made: what is returned. before: the same as it was written.
@@ -55,8 +55,9 @@ class Program:
     def by(self, attend: Attend, arrays: Sequence[Any]) -> tuple[list[Any], Any]:
         """What is returned if it is done so, and sums."""
         found, layout = self.found, Layout.of(self.found.softmax)
+        known = dict(zip(self.before.inputs, arrays, strict=True))
         keys = (found.softmax.q, found.softmax.k, found.v)
-        given = [layout.laid(*each) for each in zip(keys, arrays, strict=False)]
+        given = [layout.laid(key, known[key[0]]) for key in keys]
         if found.cotangent is None:
             made, sums = attend(*given)
             return self._as_values([made], layout), sums
@@ -64,7 +65,7 @@ class Program:
         (made, sums), back = jax.vjp(attend, *given)
         if self.made[0].name == "out":
             return self._as_values([made], layout), sums
-        cotangent = layout.laid(found.cotangent, arrays[3]).astype(made.dtype)
+        cotangent = layout.laid(found.cotangent, known[found.cotangent[0]]).astype(made.dtype)
         gradients = dict(zip("qkv", back((cotangent, jnp.zeros_like(sums))), strict=True))
         return self._as_values([gradients[each.name] for each in self.made], layout), sums
 
