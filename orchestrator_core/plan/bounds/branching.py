@@ -47,7 +47,7 @@ class Leaf:
         packing: why whole tasks do not fit within the largest limit for which that is known.
         refutation: why nothing is shorter than the largest limit that was refuted.
         task, cases: the task on which its cases depend, and they by worker.
-    is_packed: was it tried whether whole tasks fit?
+        is_packed: was it tried whether whole tasks fit?
     """
 
     value: float
