@@ -10,69 +10,28 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.plan.bounds.certificate import Case, Packing, Refutation, Step
 from orchestrator_core.plan.bounds.cone import Cone
-from orchestrator_core.plan.bounds.packing import packed
-from orchestrator_core.plan.bounds.raising import fixed, raised, sum_of
+from orchestrator_core.plan.bounds.leaf import Leaf, settle
+from orchestrator_core.plan.bounds.looks import Look, count, pack
+from orchestrator_core.plan.bounds.raising import fixed, raised
 from orchestrator_core.plan.bounds.relaxation import Relaxation
-from orchestrator_core.plan.bounds.state import DIGITS, ROUNDING, State, tightened
-from orchestrator_core.plan.bounds.windows import ROUNDS, Claims, fit
+from orchestrator_core.plan.bounds.state import ROUNDING, State, tightened
 
 TRIES = 3
 """How often the head of a fixed task is tried to be larger."""
 
+COUNTS_OF_A_CASE = 4
+"""Guesses by which room is measured in each case."""
+
 PACKINGS_OF_A_CASE = 2
 """Limits that are tried in each case."""
 
-TRIALS, SELDOM = 24, 8
-"""So many cases are tried in any tree, and further ones while one in so many is of use."""
-
 MOST_BYTES = 400_000_000
 """Of open nodes; beyond, the tree grows no more."""
-
-
-@dataclass(slots=True)
-class Leaf:
-    """A case, and what is known in it.
-
-    Attributes:
-        value: seconds that no schedule of the case is shorter than.
-        state: None once it is settled or has cases of its own.
-        claims: of the latest window program. sums: the claims by which programs raised the value.
-        packing: why whole tasks do not fit within the largest limit for which that is known.
-        refutation: why nothing is shorter than the largest limit that was refuted.
-        task, cases: the task on which its cases depend, and they by worker.
-        is_packed: was it tried whether whole tasks fit?
-    """
-
-    value: float
-    state: State | None
-    claims: Claims | None = None
-    sums: list[Claims] = field(default_factory=list)
-    packing: Packing | None = None
-    refutation: Refutation | None = None
-    steps: list[Step] = field(default_factory=list)
-    task: int = -1
-    cases: dict[int, Leaf] = field(default_factory=dict)
-    is_packed: bool = False
-
-    def as_case(self, whole: bool = True) -> Case:
-        """As plain data; with its cases, if `whole`."""
-        cases = self.cases if whole else {}
-        return Case(
-            tuple(self.steps),
-            tuple(sum_of(claims) for claims in self.sums),
-            self.packing,
-            self.refutation,
-            self.task if cases else -1,
-            tuple(cases),
-            tuple(case.as_case() for case in cases.values()),
-        )
 
 
 class Tree:
@@ -89,7 +48,7 @@ class Tree:
         self.importance = transfer_around(relaxation)
         self._open: list[tuple[float, int, Leaf]] = [(root.value, 0, root)]
         self._settled = np.inf
-        self._packings, self._packed = 0, 0
+        self._looks = (Look(count, COUNTS_OF_A_CASE), Look(pack, PACKINGS_OF_A_CASE))
         seconds = relaxation.seconds
         self._most_open = max(64, MOST_BYTES // (seconds.size * 17 + 1))
 
@@ -112,8 +71,11 @@ class Tree:
         value, _, leaf = self._open[0]
         state = leaf.state
         assert state is not None
-        if not leaf.is_packed:
-            yield from self._pack(leaf)
+        while leaf.looks < len(self._looks):
+            state.upper = min(self.upper, state.upper)
+            for _ in self._looks[leaf.looks].at(self.relaxation, leaf):
+                yield leaf
+            leaf.looks += 1
             if leaf.value > value:
                 self._again(leaf)
                 return
@@ -141,19 +103,6 @@ class Tree:
         if not free.any():
             return -1
         return int(np.argmax(np.where(free, self.importance, -1.0)))
-
-    def _pack(self, leaf: Leaf) -> Iterator[Leaf]:
-        """Try whether whole tasks fit, as long as that is of use now and then."""
-        leaf.is_packed = True
-        if self._packings >= TRIALS and self._packed * SELDOM < self._packings:
-            return
-        before = leaf.value
-        assert leaf.state is not None
-        leaf.state.upper = min(self.upper, leaf.state.upper)
-        for _ in pack(self.relaxation, leaf, PACKINGS_OF_A_CASE):
-            yield leaf
-        self._packings += 1
-        self._packed += leaf.value > before
 
     def _again(self, leaf: Leaf) -> None:
         """The most promising leaf has another value now, and so another place."""
@@ -184,44 +133,6 @@ class Tree:
         case.claims = leaf.claims
         settle(self.relaxation, case)
         return case
-
-
-def settle(
-    relaxation: Relaxation, leaf: Leaf, accuracy: float = 1e-4, rounds: int = ROUNDS
-) -> None:
-    """Raise a leaf's value by paths and windows; those are sought in so many rounds at most."""
-    state = leaf.state
-    assert state is not None
-    leaf.value = max(leaf.value, state.lower_bound(relaxation))
-    if leaf.value >= state.upper * (1 - ROUNDING) or leaf.value <= 0:
-        return
-    tasks = np.arange(len(state.may))
-    leaf.claims = fit(
-        relaxation, state, tasks, leaf.value, state.upper, leaf.claims, accuracy, rounds
-    )
-    value = min(state.upper, leaf.claims.bound * (1 - DIGITS))
-    if value > leaf.value:
-        leaf.value = value
-        leaf.sums.append(leaf.claims._replace(split=leaf.claims.split[:0]))
-
-
-def pack(relaxation: Relaxation, leaf: Leaf, tries: int) -> Iterator[None]:
-    """Raise a leaf's value to limits within which whole tasks do not fit: first to the makespan
-    that is to be beaten, then, a step each, halfway between what is proven and what failed."""
-    state = leaf.state
-    if state is None:
-        return
-    high = limit = state.upper
-    for _ in range(tries):
-        if not 0 < leaf.value < state.upper * (1 - ROUNDING):
-            return
-        packing = packed(relaxation, state, leaf.claims, limit)
-        if packing is None:
-            high = limit
-        else:
-            leaf.value, leaf.packing = limit, packing
-        limit = 0.5 * (leaf.value + high)
-        yield
 
 
 def transfer_around(relaxation: Relaxation) -> Floats:

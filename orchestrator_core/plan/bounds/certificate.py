@@ -27,6 +27,7 @@ class Window:
     Attributes:
         kind: of work: 0 for threads, else 1 + the position of a resource by name.
         since, until: seconds. multiplier: > 0.
+        unit: seconds of a task of which only whole ones have room; 0 if that is not asked.
     """
 
     kind: int
@@ -34,6 +35,7 @@ class Window:
     since: float
     until: float
     multiplier: float
+    unit: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,16 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Windows and paths whose sum, times their multipliers, is the bound."""
+    """Windows and paths whose sum, times their multipliers, is the bound.
+
+    Attributes:
+        known: seconds by which the room of rounded windows is measured; a guess, but the sum must
+            be more.
+    """
 
     windows: tuple[Window, ...]
     paths: tuple[Path, ...]
+    known: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

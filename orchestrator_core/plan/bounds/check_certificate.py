@@ -10,6 +10,7 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidCertificate
+from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.plan.bounds.certificate import (
     Case,
     Certificate,
@@ -18,6 +19,7 @@ from orchestrator_core.plan.bounds.certificate import (
     Refutation,
     Step,
     Sum,
+    Window,
 )
 from orchestrator_core.plan.bounds.cone import Cone
 from orchestrator_core.plan.bounds.cuts.alone import never_at_once
@@ -26,6 +28,7 @@ from orchestrator_core.plan.bounds.rederive import derive
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.repack import held_by_each
 from orchestrator_core.plan.bounds.state import ROUNDING, State, initial
+from orchestrator_core.plan.bounds.whole import counted
 from orchestrator_core.plan.engine.expand import expand
 
 TOLERANCE = 1e-8
@@ -163,6 +166,11 @@ class _Check:
         """Each task costs at least what it costs where the sum of all rows is least."""
         price = np.zeros((self.n, self.w))
         total, offset = 0.0, 0.0
+        before, rounded = known, any(row.unit for row in each.windows)
+        if rounded:
+            known = each.known
+            if not 0 < known < np.inf:
+                raise InvalidCertificate(f"a sum takes {known!r} s for known; expected > 0")
         for row in each.windows:
             self._index(row.worker, self.w, "worker")
             self._index(row.kind, len(relaxation.work), "kind of work")
@@ -171,10 +179,12 @@ class _Check:
             since, until = row.since * (1 - ROUNDING), row.until * (1 - ROUNDING)
             inside = (state.head[:, row.worker] >= since) & (state.tail[:, row.worker] >= until)
             inside &= state.may[:, row.worker]
-            work = relaxation.work[row.kind, inside, row.worker]
-            price[inside, row.worker] += row.multiplier * work
+            given, seconds = self._counted(
+                row, relaxation.work[row.kind, inside, row.worker], known
+            )
+            price[inside, row.worker] += row.multiplier * seconds
             total += row.multiplier
-            offset += row.multiplier * min(known, since + until)
+            offset += row.multiplier * given
         through = state.through(relaxation)
         for path in each.paths:
             self._index(path.task, self.n, "task")
@@ -185,7 +195,18 @@ class _Check:
             raise InvalidCertificate(f"multipliers add up to {total:.9g}; they may to 1 at most")
         price[~state.may] = np.inf
         shared = float(price[tasks].min(axis=1).sum())
-        return (offset + shared + max(0.0, 1 - total) * known) * (1 - ROUNDING)
+        value = (offset + shared + max(0.0, 1 - total) * known) * (1 - ROUNDING)
+        # What proves no more than it took for known proves nothing.
+        return before if rounded and value <= known else value
+
+    def _counted(self, row: Window, work: Floats, known: float) -> tuple[float, Floats]:
+        """Seconds that the row counts in any case, and of each task that is inside."""
+        if row.unit == 0:
+            return min(known, (row.since + row.until) * (1 - ROUNDING)), work
+        if not 0 < row.unit < np.inf:
+            raise InvalidCertificate(f"the unit of a window is {row.unit!r} s; expected >= 0")
+        # The room has a margin, by far larger than what `since` and `until` were lowered by.
+        return counted(work, max(0.0, known - row.since - row.until), known, row.unit)
 
     def _packing(self, packing: Packing, state: State) -> float:
         """Seconds within which the tasks do not fit."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.certificate import Packing
-from orchestrator_core.plan.bounds.claims import WINDOW
+from orchestrator_core.plan.bounds.claims import PATH
 from orchestrator_core.plan.bounds.configurations import Rooms, overfilling
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import ROUNDING, State, tightened
@@ -60,10 +60,10 @@ def _in_the_windows(relaxation: Relaxation, state: State, claims: Claims | None)
     windows = (
         () if claims is None else zip(claims.what, claims.span, claims.multiplier, strict=True)
     )
-    for (what, kind, worker), (since, until), multiplier in sorted(
+    for (what, kind, worker), (since, until, _), multiplier in sorted(
         windows, key=lambda row: -row[2]
     ):
-        if what != WINDOW or kind != 0 or counted[worker] or multiplier <= WORTH:
+        if what == PATH or kind != 0 or counted[worker] or multiplier <= WORTH:
             continue
         counted[worker] = True
         fits = (state.head[:, worker] >= since) & (state.tail[:, worker] >= until)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator_core.plan.bounds.certificate import Exclude, Path, Raise, Step, Sum, Window
-from orchestrator_core.plan.bounds.claims import WINDOW
+from orchestrator_core.plan.bounds.claims import PATH
 from orchestrator_core.plan.bounds.cone import Cone
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import ROUNDING, State, tightened
@@ -100,11 +100,11 @@ def sum_of(claims: Claims) -> Sum:
     """The claims that count, as plain data."""
     rows = zip(claims.what.tolist(), claims.span.tolist(), claims.multiplier.tolist(), strict=True)
     windows, paths = [], []
-    for (what, first, second), (since, until), multiplier in rows:
+    for (what, first, second), (since, until, unit), multiplier in rows:
         if multiplier <= 0:
             continue
-        if what == WINDOW:
-            windows.append(Window(first, second, since, until, multiplier))
-        else:
+        if what == PATH:
             paths.append(Path(first, multiplier))
-    return Sum(tuple(windows), tuple(paths))
+        else:
+            windows.append(Window(first, second, since, until, multiplier, unit))
+    return Sum(tuple(windows), tuple(paths), float(claims.known))

@@ -9,10 +9,12 @@ import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.alternating import by_turns
-from orchestrator_core.plan.bounds.branching import Leaf, Tree, pack, settle, transfer_around
+from orchestrator_core.plan.bounds.branching import Tree, transfer_around
 from orchestrator_core.plan.bounds.certificate import Certificate, Raise, Step
 from orchestrator_core.plan.bounds.cone import Cone
 from orchestrator_core.plan.bounds.cuts.refuter import MOST_TASKS, Refuter
+from orchestrator_core.plan.bounds.leaf import Leaf, settle
+from orchestrator_core.plan.bounds.looks import count, pack
 from orchestrator_core.plan.bounds.packing import packed
 from orchestrator_core.plan.bounds.raising import probed, raised_on
 from orchestrator_core.plan.bounds.relaxation import Relaxation
@@ -43,7 +45,14 @@ MOST_PROBED = 24
 
 WHOLE_TASKS = "whole tasks on workers (configuration program)"
 
+BRANCHING = "branch and bound on placement"
+
 CUTS = "kept and cut edges (branch and bound)"
+
+COUNTED = "whole tasks in windows (linear program, rounded)"
+
+COUNTS = 10
+"""Guesses by which room is measured."""
 
 PACKINGS = 6
 """Limits for which it is tried to show that whole tasks do not fit within them."""
@@ -73,7 +82,7 @@ class Climb:
     def proposals(self) -> Iterator[Proposal]:
         """All of them, cheap ones first; it ends when nothing more can be proven."""
         yield from self._windows()
-        yield from self._packings()
+        yield from self._whole_tasks()
         rungs = [self._placements(), self._cuts()]
         yield from by_turns(rungs, lambda: self.proven, self.spent)
 
@@ -81,7 +90,7 @@ class Climb:
         """Cones and probes, then branch and bound."""
         yield from self._cones(CONES)
         yield from self._probes(CONES + PROBING)
-        yield from self._packings()
+        yield from self._whole_tasks()
         yield from self._tree()
 
     def spent(self) -> float:
@@ -93,7 +102,8 @@ class Climb:
 
     def last_word(self) -> Proposal:
         """What was proven in the end."""
-        return self._say(self._method, 0.0)
+        by_cases = self.tree is not None and self.tree.bound > self.root.value
+        return self._say(BRANCHING if by_cases else self._method, 0.0)
 
     @property
     def proven(self) -> float:
@@ -119,7 +129,13 @@ class Climb:
             yield self._say("work in windows (linear program)")
             yield self._suggest(self.root)
 
-    def _packings(self) -> Iterator[Proposal]:
+    def _whole_tasks(self) -> Iterator[Proposal]:
+        for _ in count(self.relaxation, self.root, COUNTS):
+            self._close()
+            yield self._say(COUNTED)
+            self._refresh()
+        if self.root.claims is not None and self.root.claims.rounded:
+            yield self._suggest(self.root)
         for _ in pack(self.relaxation, self.root, PACKINGS):
             self._close()
             yield self._say(WHOLE_TASKS)
@@ -143,8 +159,8 @@ class Climb:
         found: list[Raise] = []
         # Others who have a turn meanwhile build on no more than what has been noted.
         state, claims = state.copy(), None
-        for count, worker in enumerate(np.flatnonzero(state.may[cone.task]).tolist()):
-            if count > 1 and not found:
+        for number, worker in enumerate(np.flatnonzero(state.may[cone.task]).tolist()):
+            if number > 1 and not found:
                 break
             more, claims = raised_on(cone, state, worker, claims, tries=0)
             found += more
@@ -183,7 +199,7 @@ class Climb:
         if self.root.state is None or self.root.value >= self.upper * (1 - ROUNDING):
             return
         self.before_tree = self.root.state
-        self.root.is_packed = True  # in a rung of its own
+        self.root.looks = 2  # in rungs of their own
         self.tree = Tree(self.relaxation, self.root, self.upper)
         while not (self.tree.ended or self.proven >= self.upper):
             for case in self.tree.grow():
@@ -194,7 +210,7 @@ class Climb:
                     yield self._suggest(case)
             self.note = f"{self.tree.nodes} nodes"
             if self.proven > self.said * (1 + WORTH_SAYING):
-                yield self._say("branch and bound on placement")
+                yield self._say(BRANCHING)
 
     def _cuts(self) -> Iterator[Proposal]:
         if len(self.problem.task) > MOST_TASKS:
@@ -246,8 +262,9 @@ class Climb:
 
     def _pack_again(self) -> None:
         """What does not fit within a little less may not fit within the new makespan either."""
-        state = self._known()
-        if self.root.packing is None or state is None:
+        state, claims = self._known(), self.root.claims
+        of_use = self.root.packing is not None or (claims is not None and claims.rounded)
+        if state is None or not of_use:
             return
         packing = packed(self.relaxation, state, self.root.claims, self.upper)
         if packing is not None:
@@ -273,9 +290,10 @@ class Climb:
     def _shown_by(self, bound: float) -> str:
         """What has refuted a limit as high, if anything has."""
         packing, refutation = self.root.packing, self.root.refutation
-        if packing is not None and bound <= packing.limit:
+        nearly = bound * (1 - 3 * ROUNDING)
+        if packing is not None and nearly <= packing.limit:
             return WHOLE_TASKS
-        return CUTS if refutation is not None and bound <= refutation.limit else ""
+        return CUTS if refutation is not None and nearly <= refutation.limit else ""
 
     def _suggest(self, leaf: Leaf) -> Proposal:
         """A schedule that follows the leaf's split."""

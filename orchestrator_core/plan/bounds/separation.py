@@ -1,4 +1,4 @@
-"""Separation: the windows and paths that a split of the tasks breaks. Compiled (stage 3)."""
+"""Separation: the windows, rounded ones too, and paths that a split breaks. Compiled (stage 3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.choices import Choices
-from orchestrator_core.plan.bounds.claims import PATH, WINDOW, Times
+from orchestrator_core.plan.bounds.claims import (
+    PATH,
+    ROUNDED,
+    WINDOW,
+    Times,
+    rounded,
+    rounding_of,
+)
 from orchestrator_core.plan.engine.compiled import inner
 
 MOST_SINCE = 64
@@ -19,6 +26,12 @@ MOST_WINDOWS = 3
 
 MOST_PATHS = 12
 """Paths that are added at a time."""
+
+MOST_UNITS = 32
+"""Durations by which one window is rounded on trial; more are thinned out."""
+
+MOST_TO_ONE = 0.01
+"""Part of the longest duration below which none is tried: of so short ones many fit."""
 
 NOTHING = 1e-9
 """A part of a task that is none."""
@@ -51,7 +64,7 @@ def add_windows(
             for z in np.argsort(-excess)[:MOST_WINDOWS]:
                 if excess[z] > broken.slack and count < len(what):
                     what[count, 0], what[count, 1], what[count, 2] = WINDOW, kind, b
-                    span[count, 0], span[count, 1] = since[z], until[z]
+                    span[count, 0], span[count, 1], span[count, 2] = since[z], until[z], 0.0
                     count += 1
     return count
 
@@ -91,3 +104,49 @@ def add_paths(
             span[count] = 0.0
             count += 1
     return count
+
+
+@inner
+def add_rounded(
+    choices: Choices, times: Times, x: Floats, broken: Broken, what: Ints, span: Floats, count: int
+) -> int:
+    """Append, for each worker, the one of the windows among the claims that the split x breaks most
+    if it is rounded, and the duration by which it is."""
+    windows = count
+    for b in range(times.work.shape[2]):
+        here = np.flatnonzero((choices.worker == b) & (x > NOTHING))
+        tasks = choices.task[here]
+        most = broken.makespan + broken.slack - times.known
+        for k in range(windows):
+            if what[k, 0] != WINDOW or what[k, 2] != b or count == len(what):
+                continue
+            inside = (times.head[tasks, b] >= span[k, 0]) & (times.tail[tasks, b] >= span[k, 1])
+            load, part = times.work[what[k, 1], tasks[inside], b], x[here[inside]]
+            unit, excess = _best_unit(times.known, span[k, 0], span[k, 1], load, part)
+            if excess > most:
+                what[count, 0], what[count, 1], what[count, 2] = ROUNDED, what[k, 1], b
+                span[count, 0], span[count, 1], span[count, 2] = span[k, 0], span[k, 1], unit
+                most = excess
+        if most > broken.makespan + broken.slack - times.known:
+            count += 1
+    return count
+
+
+@inner
+def _best_unit(
+    known: float, since: float, until: float, load: Floats, x: Floats
+) -> tuple[float, float]:
+    """The duration by which a window with these loads is rounded best, and by how much parts `x` of
+    them then exceed what is known."""
+    units = np.unique(load[load > MOST_TO_ONE * load.max()]) if len(load) else load
+    if len(units) > MOST_UNITS:
+        units = units[np.linspace(0, len(units) - 1, MOST_UNITS).astype(np.int64)]
+    best, most = 0.0, 0.0
+    for unit in units:
+        by = rounding_of(known, since, until, unit)
+        excess = -unit * (1.0 - by.part) * by.whole
+        for i in range(len(load)):
+            excess += x[i] * rounded(load[i], by)
+        if excess > most:
+            best, most = unit, excess
+    return best, most

@@ -14,8 +14,8 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.bounds.area import work_by_sample
-from orchestrator_core.plan.bounds.branching import Leaf, settle
 from orchestrator_core.plan.bounds.certificate import Certificate
+from orchestrator_core.plan.bounds.leaf import Leaf, settle
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import initial, tightened
 from orchestrator_core.plan.bounds.windows import ROUNDS

@@ -16,11 +16,23 @@ import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.bounds.choices import Choices, choices_of, first_of_open
-from orchestrator_core.plan.bounds.claims import WINDOW, Times, proven, rows_of
+from orchestrator_core.plan.bounds.claims import (
+    ROUNDED,
+    WINDOW,
+    Times,
+    claimed_rows,
+    proven,
+    rows_of,
+)
 from orchestrator_core.plan.bounds.elimination import Program
 from orchestrator_core.plan.bounds.interior import solve
 from orchestrator_core.plan.bounds.relaxation import Relaxation
-from orchestrator_core.plan.bounds.separation import Broken, add_paths, add_windows
+from orchestrator_core.plan.bounds.separation import (
+    Broken,
+    add_paths,
+    add_rounded,
+    add_windows,
+)
 from orchestrator_core.plan.bounds.state import State
 from orchestrator_core.plan.bounds.sweep import Flags
 from orchestrator_core.plan.engine.compiled import compiled, inner
@@ -35,6 +47,10 @@ ROUNDS = 12
 COARSE = 3e-3
 """Relative accuracy as long as claims are still found."""
 
+WORTH_KEEPING = 1e-2
+"""A multiplier up to which a claim is not taken over by other programs: each costs time in all that
+follow, and is found again where it counts."""
+
 WORTH = 1e-7
 """A multiplier that is no more than this is none."""
 
@@ -43,17 +59,29 @@ class Claims(NamedTuple):
     """Rows that were found to matter, and what they are worth.
 
     Attributes:
-        what: (k, 3) WINDOW, kind, worker; or PATH, task, 0.
-        span: (k, 2) seconds s and u of a window.
+        known: seconds that they take for known; where some are rounded, it may be a guess.
+        what: (k, 3) WINDOW, kind, worker; or ROUNDED, kind, worker; or PATH, task, 0.
+        span: (k, 3) seconds s and u of a window, and d where it is rounded.
         multiplier: (k,) >= 0, adding up to at most 1: they prove `bound` seconds.
         split: (n, w) an optimal split of each task over the workers.
     """
 
     bound: float
+    known: float
     what: Ints
     span: Floats
     multiplier: Floats
     split: Floats
+
+    def that_count(self) -> tuple[Ints, Floats]:
+        """`what` and `span` of those that are worth something."""
+        counts = self.multiplier > WORTH_KEEPING
+        return self.what[counts], self.span[counts]
+
+    @property
+    def rounded(self) -> bool:
+        """Do whole tasks count in any of them?"""
+        return bool((self.multiplier[self.what[:, 0] == ROUNDED] > WORTH).any())
 
 
 def fit(
@@ -65,11 +93,14 @@ def fit(
     claims: Claims | None = None,
     accuracy: float = 1e-4,
     rounds: int = ROUNDS,
+    whole: bool = False,
 ) -> Claims:
     """The window bound on these tasks; see `fit_windows`."""
-    what, span = (_NO_WHAT, _NO_SPAN) if claims is None else (claims.what, claims.span)
+    what, span = (_NO_WHAT, _NO_SPAN) if claims is None else claims.that_count()
     arrays = (relaxation.seconds, relaxation.work, state.head, state.tail, state.may)
-    return Claims(*fit_windows(tasks, *arrays, known, stop, accuracy, rounds, what, span))
+    options = (known, stop, accuracy, rounds, whole)
+    bound, what, *rest = fit_windows(tasks, *arrays, *options, what, span)
+    return Claims(bound, known, what, *rest)
 
 
 def share(load: Floats) -> Floats | None:
@@ -82,7 +113,7 @@ def share(load: Floats) -> Floats | None:
     nothing, may = frozen(np.zeros((n, w))), np.isfinite(load)
     arrays = (frozen(load), frozen(load[None]), nothing.copy(), nothing.copy(), may)
     _, what, _, found, _ = fit_windows(
-        np.arange(n), *arrays, known, np.inf, 1e-6, 1, _NO_WHAT, _NO_SPAN
+        np.arange(n), *arrays, known, np.inf, 1e-6, 1, False, _NO_WHAT, _NO_SPAN
     )
     multipliers = np.bincount(what[:, 2], found, w)
     total = float(multipliers.sum())
@@ -90,7 +121,7 @@ def share(load: Floats) -> Floats | None:
 
 
 _NO_WHAT = np.zeros((0, 3), dtype=np.int64)
-_NO_SPAN = np.zeros((0, 2))
+_NO_SPAN = np.zeros((0, 3))
 
 
 @compiled
@@ -105,6 +136,7 @@ def fit_windows(
     stop: float,
     accuracy: float,
     rounds: int,
+    whole: bool,
     what: Ints,
     span: Floats,
 ) -> tuple[float, Ints, Floats, Floats, Floats]:
@@ -113,13 +145,15 @@ def fit_windows(
     Args:
         tasks: those that must run; the others do not matter.
         seconds, work: see `Relaxation`. head, tail, may: see `State`.
-        known: seconds > 0 that no schedule is shorter than. stop: a bound that is good enough.
+        known: seconds > 0 that no schedule is shorter than; or, where windows are rounded, a guess:
+            then only a bound above it says something. stop: a bound that is good enough.
         accuracy: of the bound, relative. rounds: times that windows are sought, at most.
+        whole: are windows sought that are rounded?
         what, span: claims to begin with.
     """
     choices = choices_of(tasks, may)
     times = Times(work, head, tail, _through(choices, seconds, head, tail), known)
-    claim, reach = np.empty((MOST_ROWS, 3), dtype=np.int64), np.empty((MOST_ROWS, 2))
+    claim, reach = np.empty((MOST_ROWS, 3), dtype=np.int64), np.empty((MOST_ROWS, 3))
     count = _first_claims(what, span, work.shape, claim, reach)
     x, best, fresh = _even(choices), 0.0, 0
     kept, kept_reach, multiplier = claim[:0].copy(), reach[:0].copy(), np.zeros(0)
@@ -137,6 +171,8 @@ def fit_windows(
         fresh = _drop_worthless(y, fresh, claim, reach)
         count = add_windows(choices, times, x, broken, claim, reach, fresh)
         count = add_paths(choices, times, x, broken, claim, reach, count)
+        if whole:
+            count = add_rounded(choices, times, x, broken, claim, reach, count)
         slow = turn >= 3 and bound < before + known * 10 * accuracy
         before = max(before, bound)
         if count == fresh or slow:
@@ -196,7 +232,7 @@ def _split(
 ) -> float:
     """Solve the program of these claims: its tau; the split x and the multipliers y are filled."""
     ptr, limit = np.zeros(len(x) + 1, dtype=np.int64), np.empty(len(what))
-    row, value = rows_of(choices, times, what, span, ptr, limit)
+    row, value = rows_of(choices, times, claimed_rows(times, what, span), ptr, limit)
     free = np.flatnonzero(~choices.settled)
     # Settled variables have no entries, so that the columns of the others lie in a row.
     open_ptr = np.zeros(len(free) + 1, dtype=np.int64)
@@ -215,7 +251,7 @@ def _proof(choices: Choices, times: Times, what: Ints, span: Floats, y: Floats) 
     if total > 0:
         y /= max(total, 1.0)
     rest = times.known * (1.0 - min(1.0, total))
-    return float(rest + proven(choices, times, what, span, y))
+    return float(rest + proven(choices, times, claimed_rows(times, what, span), y))
 
 
 @inner

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from orchestrator_core.plan.bounds import branching
-from orchestrator_core.plan.bounds.branching import Leaf, Tree, settle
+from orchestrator_core.plan.bounds.branching import Tree
+from orchestrator_core.plan.bounds.leaf import Leaf, settle
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import initial, tightened
 from orchestrator_core.plan.engine.expand import expand
@@ -24,22 +27,29 @@ def test_whole_tasks_are_fitted_in_the_most_promising_case_alone(
     assert schedule is not None
     upper = schedule.makespan
     relaxation = Relaxation.of(expand(instance))
-    root = Leaf(0.0, tightened(relaxation, initial(relaxation, upper)), is_packed=True)
+    root = Leaf(0.0, tightened(relaxation, initial(relaxation, upper)), looks=2)
     settle(relaxation, root)
-    tree, looked = Tree(relaxation, root, upper), list[Leaf]()
+    looked, counted = list[Leaf](), list[Leaf]()
 
-    def nothing_fits_less(relaxation: Relaxation, leaf: Leaf, tries: int) -> object:
+    def nothing_fits_less(relaxation: Relaxation, leaf: Leaf, tries: int) -> Iterator[None]:
         looked.append(leaf)
-        return iter(())
+        yield
+
+    def nothing_counts(relaxation: Relaxation, leaf: Leaf, tries: int) -> Iterator[None]:
+        counted.append(leaf)
+        yield
 
     monkeypatch.setattr(branching, "pack", nothing_fits_less)
+    monkeypatch.setattr(branching, "count", nothing_counts)
+    tree = Tree(relaxation, root, upper)
     cases = list(tree.grow())
     assert len(cases) > 1
-    assert looked == []
+    assert looked == counted == []
     least = min(case.value for case in cases)
     bound = tree.bound
     more = list(tree.grow())
     assert [leaf.value for leaf in looked] == [least]
-    assert looked[0] in cases
-    assert set(map(id, more)) <= set(map(id, looked[0].cases.values()))
+    assert [id(leaf) for leaf in counted] == [id(leaf) for leaf in looked]
+    assert id(looked[0]) in map(id, cases)
+    assert set(map(id, more)) <= {id(looked[0]), *map(id, looked[0].cases.values())}
     assert tree.bound >= bound
