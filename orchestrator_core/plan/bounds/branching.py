@@ -75,7 +75,6 @@ class Tree:
             state.upper = min(self.upper, state.upper)
             for _ in self._looks[leaf.looks].at(self.relaxation, leaf):
                 yield leaf
-            leaf.looks += 1
             if leaf.value > value:
                 self._again(leaf)
                 return

@@ -27,7 +27,8 @@ class Leaf:
         packing: why whole tasks do not fit within the largest limit for which that is known.
         refutation: why nothing is shorter than the largest limit that was refuted.
         task, cases: the task on which its cases depend, and they by worker.
-        looks: how many of the tree's dear looks were taken at it.
+        looks: how many kinds of the tree's dear looks were taken at it.
+        fits: the least limit within which whole tasks were not shown not to fit.
     """
 
     value: float
@@ -40,6 +41,7 @@ class Leaf:
     task: int = -1
     cases: dict[int, Leaf] = field(default_factory=dict)
     looks: int = 0
+    fits: float = np.inf
 
     def take(self, claims: Claims, upper: float) -> bool:
         """Take over what claims prove, if it is news."""

@@ -22,6 +22,12 @@ FURTHER = 0.9
 """How far beyond what a guess has proven the next one is, in parts of its rise. What is proven by
 what was proven before comes about half as far each time."""
 
+ON = 0.25
+"""Part of the way to a limit within which whole tasks may fit, at which the next limit is."""
+
+WORTH_WHILE = 5e-4
+"""Relative rise of a bound after which another look is taken."""
+
 WORTH_GUESSING = 1e-4
 """Relative: nearer to what is proven no guess is made."""
 
@@ -37,13 +43,14 @@ class Look:
         self._taken = self._of_use = 0
 
     def at(self, relaxation: Relaxation, leaf: Leaf) -> Iterator[None]:
-        """Raise the leaf's value, if it can."""
-        if self._taken >= TRIALS and self._of_use * SELDOM < self._taken:
-            return
+        """Raise the leaf's value, if it can; another look at it is the next kind, unless this one
+        was worth while."""
         before = leaf.value
-        yield from self._raises(relaxation, leaf, self._tries)
-        self._taken += 1
-        self._of_use += leaf.value > before
+        if self._taken < TRIALS or self._of_use * SELDOM >= self._taken:
+            yield from self._raises(relaxation, leaf, self._tries)
+            self._taken += 1
+            self._of_use += leaf.value > before
+        leaf.looks += leaf.value <= before * (1 + WORTH_WHILE)
 
 
 def count(relaxation: Relaxation, leaf: Leaf, tries: int) -> Iterator[None]:
@@ -70,18 +77,18 @@ def count(relaxation: Relaxation, leaf: Leaf, tries: int) -> Iterator[None]:
 
 def pack(relaxation: Relaxation, leaf: Leaf, tries: int) -> Iterator[None]:
     """Raise a leaf's value to limits within which whole tasks do not fit: first to the makespan
-    that is to be beaten, then, a step each, halfway between what is proven and what failed."""
+    that is to be beaten, then, a step each, part of the way from what is proven to what failed."""
     state = leaf.state
     if state is None:
         return
-    high = limit = state.upper
     for _ in range(tries):
-        if not 0 < leaf.value < state.upper * (1 - ROUNDING):
+        high = min(state.upper, leaf.fits)
+        limit = high if leaf.fits == np.inf else leaf.value + ON * (high - leaf.value)
+        if not 0 < leaf.value < limit * (1 - ROUNDING):
             return
         packing = packed(relaxation, state, leaf.claims, limit)
         if packing is None:
-            high = limit
+            leaf.fits = limit
         else:
             leaf.value, leaf.packing = limit, packing
-        limit = 0.5 * (leaf.value + high)
         yield
