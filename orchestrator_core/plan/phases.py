@@ -31,6 +31,9 @@ FIRST_BOUNDS = 0.1
 """Part of the time in which the bounds have the helper for themselves: what they exclude makes
 everything after them smaller."""
 
+RISING_BOUNDS = 0.4
+"""The same where they rise all that time and no exact sub-graphs wait (decision 0070)."""
+
 EXACT_FIRST = 0.4
 """Part of the time until which CP-SAT's search of the whole waits where exact sub-graphs, which end
 with the whole too, are tried: with one thread and what bounds have found out they were measured to
@@ -63,10 +66,11 @@ def phases(instance: Instance, planners: Sequence[Planner]) -> Agenda:
     """The agenda of these planners, without those that others were measured to be better than."""
     kept = fit(instance, planners)
     shares = SHARES_OF_LONG if _sends_long(instance) else SHARES
-    first = Phase(tuple((p, 1.0) for p in kept if p.name == "bounds"), FIRST_BOUNDS)
+    bounds = tuple((p, 1.0) for p in kept if p.name == "bounds")
     then = Phase(tuple((p, shares.get(p.name, 1.0)) for p in kept))
     exact = tuple(share for share in then.shares if share[0].name != "cpsat")
     waits = {"cpsat", "sub-dags"} <= {planner.name for planner in kept}
+    first = Phase(bounds, FIRST_BOUNDS, rising=0.0 if waits else RISING_BOUNDS)
     between = (Phase(exact, EXACT_FIRST),) if waits else ()
     return (first, *between, then) if first.shares else (*between, then)
 

@@ -16,6 +16,9 @@ from orchestrator_core.plan.turns import Turn, take_turns
 TELL_EVERY = 0.2
 """Seconds of its own after which a planner's note is passed on though it has found nothing."""
 
+RISE, LATELY = 2e-3, 0.05
+"""By so much, relative, a bound must rise within so much of the time to count as rising."""
+
 Send = Callable[[Any], None]
 
 
@@ -39,18 +42,28 @@ class _Work:
         self.told: dict[str, float] = {}
         self.unsaid: dict[str, str] = {}
         self.news = News(ask.number, ask.incumbent, ask.lower_bound)
+        self.rise = _Rise(ask.lower_bound)
 
     def through(self, phase: Phase) -> bool:
         """Work on the phase; False if the caller has had enough."""
         turns = list(self._turns_of(phase))
-        ends = self.began + phase.until * (self.ask.until - self.began)
         for turn, proposal in take_turns(turns):
             self._report(turn, proposal)
             if not self._listen():
                 return False
-            if self.ask.budget.iterations is None and time.monotonic() >= ends:
+            if self.ask.budget.iterations is None and self._is_over(phase):
                 break
         return True
+
+    def _is_over(self, phase: Phase) -> bool:
+        """Is the phase's time up?"""
+        spent = self._spent()
+        return spent >= phase.until and (spent >= phase.rising or not self.rise.is_recent(spent))
+
+    def _spent(self) -> float:
+        """The part of the question's time that is spent."""
+        whole = self.ask.until - self.began
+        return (time.monotonic() - self.began) / whole if whole > 0 else 1.0
 
     def close(self) -> None:
         for turn in self.turns.values():
@@ -77,6 +90,8 @@ class _Work:
 
     def _report(self, turn: Turn, proposal: Proposal | None) -> None:
         number = self.ask.number
+        if proposal is not None:
+            self.rise.note(proposal.lower_bound, self._spent())
         if proposal is None:
             if note := self.unsaid.pop(turn.name, ""):
                 self.send(Found(number, turn.name, Proposal(note=note), turn.seconds))
@@ -108,3 +123,19 @@ class _Work:
                     turn.brief.incumbent = message.incumbent
                     turn.brief.lower_bound = message.lower_bound
         return True
+
+
+class _Rise:
+    """When what is proven rose the last time by more than a little."""
+
+    def __init__(self, bound: float) -> None:
+        self._bound, self._spent = bound, 0.0
+
+    def note(self, bound: float, spent: float) -> None:
+        """So much is proven when so much of the time is spent."""
+        if bound > self._bound * (1 + RISE):
+            self._bound, self._spent = bound, spent
+
+    def is_recent(self, spent: float) -> bool:
+        """Was it lately, now that so much of the time is spent?"""
+        return spent - self._spent < LATELY
