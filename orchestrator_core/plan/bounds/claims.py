@@ -95,7 +95,7 @@ def rounding_of(known: float, since: float, until: float, unit: float) -> Roundi
 
 
 @inner
-def rounded(work: float, by: Rounding) -> float:
+def in_whole_tasks(work: float, by: Rounding) -> float:
     """The seconds that a rounded claim counts of a whole task of so much work."""
     left = 1.0 - by.part
     if left < LEAST_PART:
@@ -189,4 +189,4 @@ def _claimed(choices: Choices, times: Times, rows: Rows, v: int, k: int) -> floa
     if rows.what[k, 0] == WINDOW:
         return float(work)
     unit, whole, part = rows.rounding[k]
-    return rounded(work, Rounding(unit, whole, part))
+    return in_whole_tasks(work, Rounding(unit, whole, part))

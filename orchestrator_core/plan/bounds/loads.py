@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats
-from orchestrator_core.plan.bounds.claims import PATH, ROUNDED
+from orchestrator_core.plan.bounds.claims import WINDOW
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import State
-from orchestrator_core.plan.bounds.whole import counted
 from orchestrator_core.plan.bounds.windows import Claims
 
 
@@ -34,7 +33,8 @@ def loads(
     takes that much from what is left up to the makespan that is sought.
 
     Args:
-        claims: of the program of all tasks in this state. known: seconds that it was given.
+        claims: of the program of all tasks in this state, none of them rounded. known: seconds
+            that it was given.
     """
     counts = np.flatnonzero(claims.multiplier > 1e-9)
     rows = [_row(relaxation, state, claims, int(k), known) for k in counts]
@@ -50,16 +50,11 @@ def loads(
 def _row(relaxation: Relaxation, state: State, claims: Claims, k: int, known: float) -> Load:
     what, first, worker = claims.what[k].tolist()
     price = np.zeros(state.may.shape)
-    if what == PATH:
+    if what != WINDOW:
         price[first] = np.where(state.may[first], state.through(relaxation)[first], 0.0)
         return Load(0.0, price)
-    since, until, unit = claims.span[k].tolist()
+    since, until, _ = claims.span[k].tolist()
     inside = (state.head[:, worker] >= since) & (state.tail[:, worker] >= until)
     inside &= state.may[:, worker] & state.active
-    work = relaxation.work[first, inside, worker]
-    if what == ROUNDED:
-        room = max(0.0, claims.known - since - until)
-        least, price[inside, worker] = counted(work, room, claims.known, unit)
-        return Load(least, price)
-    price[inside, worker] = work
+    price[inside, worker] = relaxation.work[first, inside, worker]
     return Load(min(known, since + until), price)

@@ -13,7 +13,7 @@ from orchestrator_core.plan.bounds.claims import (
     ROUNDED,
     WINDOW,
     Times,
-    rounded,
+    in_whole_tasks,
     rounding_of,
 )
 from orchestrator_core.plan.engine.compiled import inner
@@ -146,7 +146,7 @@ def _best_unit(
         by = rounding_of(known, since, until, unit)
         excess = -unit * (1.0 - by.part) * by.whole
         for i in range(len(load)):
-            excess += x[i] * rounded(load[i], by)
+            excess += x[i] * in_whole_tasks(load[i], by)
         if excess > most:
             best, most = unit, excess
     return best, most

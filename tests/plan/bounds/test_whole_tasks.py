@@ -12,7 +12,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidCertificate
 from orchestrator_core.plan.bounds.certificate import Case, Certificate, Sum, Window
 from orchestrator_core.plan.bounds.check_certificate import verify
-from orchestrator_core.plan.bounds.claims import rounded, rounding_of
+from orchestrator_core.plan.bounds.claims import in_whole_tasks, rounding_of
 from orchestrator_core.plan.bounds.leaf import Leaf, settle
 from orchestrator_core.plan.bounds.looks import count
 from orchestrator_core.plan.bounds.raising import sum_of
@@ -127,7 +127,7 @@ def test_a_rounded_window_holds_for_whatever_whole_tasks_are_in_it(seed: int) ->
         given, each = counted(work, known, known, unit)
         with interpreting():
             by = rounding_of(known, 0.0, 0.0, unit)
-            assert each == pytest.approx([rounded(float(one), by) for one in work])
+            assert each == pytest.approx([in_whole_tasks(float(one), by) for one in work])
         inside = rng.random((50, 12)) < rng.random((50, 1))
         makespan = np.maximum(known, inside @ work)
         assert (given + inside @ each <= makespan * (1 + 1e-6)).all()
