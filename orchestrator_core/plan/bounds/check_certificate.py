@@ -166,8 +166,9 @@ class _Check:
         """Each task costs at least what it costs where the sum of all rows is least."""
         price = np.zeros((self.n, self.w))
         total, offset = 0.0, 0.0
-        before, rounded = known, any(row.unit for row in each.windows)
-        if rounded:
+        before = known
+        guessed = each.known > known or any(row.unit for row in each.windows)
+        if guessed:
             known = each.known
             if not 0 < known < np.inf:
                 raise InvalidCertificate(f"a sum takes {known!r} s for known; expected > 0")
@@ -197,7 +198,7 @@ class _Check:
         shared = float(price[tasks].min(axis=1).sum())
         value = (offset + shared + max(0.0, 1 - total) * known) * (1 - ROUNDING)
         # What proves no more than it took for known proves nothing.
-        return before if rounded and value <= known else value
+        return before if guessed and value <= known else value
 
     def _counted(self, row: Window, work: Floats, known: float) -> tuple[float, Floats]:
         """Seconds that the row counts in any case, and of each task that is inside."""

@@ -44,9 +44,10 @@ class Leaf:
     fits: float = np.inf
 
     def take(self, claims: Claims, upper: float) -> bool:
-        """Take over what claims prove, if it is news."""
+        """Take over what claims prove, if it is news; a guess must be exceeded to prove it."""
         value = min(upper, claims.bound * (1 - DIGITS))
-        if value <= self.value or (claims.rounded and value <= claims.known * (1 + STRICTLY)):
+        guessed = claims.rounded or claims.known > self.value
+        if value <= self.value or (guessed and value <= claims.known * (1 + STRICTLY)):
             return False
         self.value, self.claims = value, claims
         self.sums.append(claims._replace(split=claims.split[:0]))

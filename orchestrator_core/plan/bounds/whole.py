@@ -18,11 +18,9 @@ def counted(work: Floats, room: float, known: float, unit: float) -> tuple[float
     """
     units = (room + MORE_ROOM * known) / unit
     part = units - np.floor(units)
-    count = np.floor(work / unit)
+    given = known - unit * (1.0 - part) * float(np.floor(units))
     if 1.0 - part < LEAST_PART:
-        return known - unit * (1.0 - part) * float(np.floor(units)), np.zeros_like(work)
+        return given, np.zeros_like(work)
+    count = np.floor(work / unit)
     beyond = np.maximum(0.0, work / unit - count - part)
-    return (
-        known - unit * (1.0 - part) * float(np.floor(units)),
-        unit * ((1.0 - part) * count + beyond),
-    )
+    return given, unit * ((1.0 - part) * count + beyond)

@@ -116,6 +116,20 @@ def test_no_guess_proves_more_than_is_true(seed: int) -> None:
     for guess in np.linspace(0.8 * in_parts.bound, 1.3 * optimum, 40).tolist():
         found = fit(relaxation, state, np.arange(n), guess, claims=in_parts, whole=True)
         assert found.bound <= max(guess * (1 + 1e-9), optimum * (1 + 1e-9))
+        leaf = Leaf(in_parts.bound, state)
+        leaf.take(found, 1e6)
+        assert leaf.value <= optimum * (1 + 1e-9)
+
+
+def test_a_guess_that_nothing_exceeds_is_not_taken_for_proven() -> None:
+    # Where no claim is worth anything, a program proves as much as it is told, and that is a guess.
+    leaf = looked_at(alike(11, 3, 2), 30.0, guesses=0)
+    before = leaf.value
+    assert leaf.claims is not None
+    nothing = np.zeros_like(leaf.claims.multiplier)
+    told = leaf.claims._replace(bound=25.0, known=25.0, multiplier=nothing)
+    assert not leaf.take(told, 30.0)
+    assert leaf.value == before
 
 
 @pytest.mark.parametrize("seed", range(4))
