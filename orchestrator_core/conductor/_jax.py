@@ -141,17 +141,17 @@ def written_out(equation: Equation) -> Jaxpr | None:
     What is taken apart by Python, as in ``for x in xs``, is an ``unstack`` from 0.11 on, and was
     slices before. A ``polynomial`` is an operation from 0.12 on, also in the derivative of ``erf``.
     """
+    if equation.primitive.name not in ("unstack", "polynomial"):
+        return None
     avals = [each.aval for each in equation.invars]
     function: Callable[..., list[Any]]
     if equation.primitive.name == "unstack":
         axis = equation.params["axis"]
         function = functools.partial(_slices, axis, range(avals[0].shape[axis]))
-    elif equation.primitive.name == "polynomial":
+    else:
         function = _horner
         if len(avals) > 1 + (equation.params.get("unroll") or 8):
             return None  # it is lowered to a loop
-    else:
-        return None
     with _context(equation):
         return trace(function, avals)
 

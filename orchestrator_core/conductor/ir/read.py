@@ -19,6 +19,7 @@ import numpy as np
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.ir.graph import Graph, pruned
 from orchestrator_core.conductor.ir.node import Node, of_primitive
+from orchestrator_core.conductor.ir.seldom import collecting_seldom
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 OPAQUE = "orchestrator_opaque_"
@@ -46,6 +47,11 @@ LOOPS: Mapping[str, Callable[[Mapping[str, Any]], Sequence[Any]]] = {
 
 def read(jaxpr: Any) -> Graph:
     """The graph of a closed jaxpr; dead code is left out."""
+    with collecting_seldom():
+        return _read(jaxpr)
+
+
+def _read(jaxpr: Any) -> Graph:
     reader = _Reader()
     body, constants = _jax.inner(jaxpr)
     inputs = tuple(Value(each.aval) for each in body.invars)
@@ -88,7 +94,7 @@ class _Reader:
         if opened is not None:
             return self._written_out(opened, inputs)
         outputs = tuple(Value(each.aval) for each in equation.outvars)
-        bodies = tuple(read(each) for each in LOOPS[name](params)) if name in LOOPS else ()
+        bodies = tuple(_read(each) for each in LOOPS[name](params)) if name in LOOPS else ()
         self._put(
             of_primitive(
                 equation.primitive,

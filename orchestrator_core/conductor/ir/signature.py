@@ -15,7 +15,7 @@ from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
-PLAIN = (str, int, float, complex, bytes, type(None))
+PLAIN = {str, int, bool, float, complex, bytes, type(None)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class _Writer:
 
     def _params(self, node: Node) -> str:
         """The parameters; bodies that are graphs of their own are left out."""
+        if not node.params:
+            return "{}"
         bodies = {"jaxpr", "cond_jaxpr", "body_jaxpr", "branches"} if node.bodies else set()
         params = {k: self._plain(v) for k, v in sorted(node.params.items()) if k not in bodies}
         text = repr(params)
@@ -88,10 +90,10 @@ class _Writer:
     def _plain(self, value: Any) -> Any:
         """Objects are kept aside; functions are written by their names: what they print shows
         where they are in memory."""
-        if isinstance(value, PLAIN):
+        if type(value) in PLAIN:
             return value
         if isinstance(value, tuple | list):
-            return [self._plain(each) for each in value]
+            return [each if type(each) in PLAIN else self._plain(each) for each in value]
         if isinstance(value, Mapping):
             return {str(key): self._plain(each) for key, each in value.items()}
         self.objects.append(Same.unless_hashable(value))

@@ -11,6 +11,7 @@ from orchestrator_core.conductor import _jax, rewriting
 from orchestrator_core.conductor.cost.calibrate import ready
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.seldom import collecting_seldom
 from orchestrator_core.conductor.ir.signature import signature
 from orchestrator_core.conductor.planning import disk
 from orchestrator_core.conductor.planning.memory import MEMORY
@@ -35,6 +36,10 @@ class Planner:
 
     def plan(self, graph: Graph, goal: Goal) -> Planned:
         """What becomes of a graph."""
+        with collecting_seldom():
+            return self._planned(graph, goal)
+
+    def _planned(self, graph: Graph, goal: Goal) -> Planned:
         start = time.perf_counter()
         signed = signature(graph)
         pinned = None if self.pins is None else self.pins.get(signed.digest)
