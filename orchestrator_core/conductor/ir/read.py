@@ -110,8 +110,9 @@ class _Reader:
         return outputs
 
     def _put(self, node: Node) -> None:
-        for each in node.inputs:
-            self.bring(each)
+        if self._waiting:
+            for each in node.inputs:
+                self.bring(each)
         self.nodes.append(node)
 
     def bring(self, atom: Atom) -> None:
