@@ -41,10 +41,12 @@ second."""
 class BeamRuns:
     """Beams of many kinds, ever wider, from the beginning or from the end."""
 
-    def __init__(self, brief: Brief, patience: int) -> None:
+    def __init__(self, brief: Brief, patience: int, most_lost: float) -> None:
+        """Args: patience, most_lost: see `BeamSearch`."""
         self.brief, self.problem = brief, expand(brief.instance)
         self._draw = np.random.default_rng(brief.budget.seed)
         self._began, self._looked_at, self._beams = time.perf_counter(), 0, 0
+        self._most_lost = most_lost
         self._patience, self._found_at = patience * self.problem.n_tasks, 0
         self._size = self.problem.n_tasks * int(useful_threads(self.problem).sum())
         self._known = np.inf
@@ -59,17 +61,18 @@ class BeamRuns:
         width = FIRST_WIDTH
         while width <= WIDEST:
             for _ in range(OF_A_WIDTH):
+                self._renew_sides()
+                if (why := self._no_use()) is not None:
+                    yield Proposal(note=why)
+                    return
                 yield from self._beam(width)
-                if self._sides is None or self._over():
+                if self._over():
                     return
             width *= 2
 
     def _beam(self, width: int) -> Iterator[Proposal]:
         """One of them, to its end."""
-        self._renew_sides()
-        if self._sides is None:
-            yield Proposal(note="nothing can be better")
-            return
+        assert self._sides is not None
         backward = bool(self._draw.integers(2))
         beam = Beam(self._sides[backward], self._way(width))
         self._beams += 1
@@ -116,6 +119,16 @@ class BeamRuns:
             state = propagate(self.problem, known)
             self._sides = None if state is None else sides(self.problem, state)
             self._sides_for = known
+
+    def _no_use(self) -> str | None:
+        """Why beams would find nothing, or too little for their time; None if they may."""
+        if self._sides is None:
+            return "nothing can be better"
+        known = self._best_known()
+        lost = 1.0 - float(self._sides[0].worth.sum()) / known if known > 0.0 else 0.0
+        if lost > self._most_lost:
+            return f"waiting costs {lost:.0%} of what the workers could do: not for beams"
+        return None
 
     def _found(self, beam: Beam, backward: bool) -> Schedule | None:
         """The schedule of a beam, if it is better than any other."""

@@ -34,12 +34,15 @@ class BeamSearch:
         threads: most threads of all workers; each is looked at in every step.
         patience: partial schedules for each task that are looked at without a better schedule
             before it gives up; solvers make more of the processor then.
+        most_lost: part of what the workers could do that the incumbent may lose, where something
+            is sent; beyond, transfers decide, and the local search finds more in that time.
     """
 
     largest: int = 60
     without_transfers: int = 400
     threads: int = 64
     patience: int = 10_000
+    most_lost: float = 1 / 3
     name: str = "beam"
     lane: ClassVar[Lane] = Lane.SEARCH
 
@@ -64,7 +67,8 @@ class BeamSearch:
         if len(brief.instance.graph) == 0:
             yield Proposal(note="there is nothing to schedule")
             return
-        yield from BeamRuns(brief, self.patience).proposals()
+        most_lost = self.most_lost if _sends(brief.instance) else 1.0
+        yield from BeamRuns(brief, self.patience, most_lost).proposals()
 
 
 def _sends(instance: Instance) -> bool:

@@ -17,7 +17,7 @@ from orchestrator_core.plan.search.beam_search import BeamSearch
 from orchestrator_core.plan.search.beam_side import sides
 from orchestrator_core.plan.time_indexed import optimal_makespan
 from tests.plan.asking import ask
-from tests.strategies import random_instance
+from tests.strategies import random_instance, serial_schedule
 
 SEARCH = BeamSearch()
 WIDE = Way(width=500, twins=500, crowding=0.0, ease=0.01, chance=0.0, salt=0)
@@ -74,7 +74,8 @@ def test_of_few_tasks_it_finds_the_optimum(seed):
     rng = np.random.default_rng(seed)
     instance = random_instance(rng, 6, 3, eligible=True, release=True, integer=True)
     first = heft(instance)
-    found = ask(SEARCH, Brief(instance, Budget(iterations=20_000), incumbent=first)).schedule
+    beams = BeamSearch(most_lost=1.0)
+    found = ask(beams, Brief(instance, Budget(iterations=20_000), incumbent=first)).schedule
     check_schedule(instance, found)
     assert found.makespan == optimal_makespan(instance, 1.0).makespan < first.makespan
 
@@ -141,6 +142,25 @@ def test_it_gives_up_when_it_is_out_of_patience():
     brief = Brief(instance, Budget(seconds=60.0), incumbent=first.schedule)
     short, long = (ask(BeamSearch(patience=few), brief).note for few in (20, 200))
     assert 1 <= int(short.split()[0]) < int(long.split()[0]) < 64
+
+
+def test_where_waiting_costs_more_than_a_third_it_leaves_the_time_to_others():
+    """Four workers, and what is sent takes eight times as long as a task: hardly anything is."""
+    instance = random_instance(np.random.default_rng(1), 20, 4, ccr=8.0)
+    brief = Brief(instance, Budget(iterations=2_000), incumbent=heft(instance))
+    declined = ask(SEARCH, brief)
+    assert declined.note.startswith("waiting costs ") and declined.schedule is None
+    assert int(declined.note.split()[2].rstrip("%")) > 33
+    assert "beams" in ask(BeamSearch(most_lost=1.0), brief).note.split()[1]
+
+
+def test_where_nothing_is_sent_it_works_however_much_is_lost():
+    """A chain on four workers loses three quarters and more; what else there is need not wait."""
+    chain = [(t, t + 1, 0.0) for t in range(11)]
+    instance = Instance.from_arrays([[3.0, 4.0, 5.0, 6.0]] * 24, chain)
+    slow = serial_schedule(instance)
+    note = ask(SEARCH, Brief(instance, Budget(iterations=20_000), incumbent=slow)).note
+    assert not note.startswith("waiting costs")
 
 
 def test_what_it_does_not_take_is_said():
