@@ -149,7 +149,8 @@ def test_where_waiting_costs_more_than_a_third_it_leaves_the_time_to_others():
     instance = random_instance(np.random.default_rng(1), 20, 4, ccr=8.0)
     brief = Brief(instance, Budget(iterations=2_000), incumbent=heft(instance))
     declined = ask(SEARCH, brief)
-    assert declined.note.startswith("waiting costs ") and declined.schedule is None
+    assert declined.note.startswith("waiting costs ")
+    assert declined.schedule is None
     assert int(declined.note.split()[2].rstrip("%")) > 33
     assert "beams" in ask(BeamSearch(most_lost=1.0), brief).note.split()[1]
 
