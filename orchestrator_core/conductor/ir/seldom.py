@@ -18,10 +18,11 @@ _before = (0, 0, 0)
 def collecting_seldom() -> Iterator[None]:
     """Meanwhile the collector looks at new objects a hundredth as often.
 
-    A graph is ten thousands of objects that stay; to look through them again and again for some
-    that could go takes a quarter of the time in which one is read and planned. The threshold holds
-    for the whole process: it is as before when the last one inside has left, whatever thread it is
-    in. A program that has turned the collector off, or changes its threshold meanwhile, has it so.
+    A graph is ten thousands of objects that stay. To look through them again and again for some
+    that could go takes a quarter to a third of the time in which one is read and planned. The
+    threshold holds for the whole process: it is as before when the last one inside has left,
+    whatever thread it is in. A program that has turned the collector off, or changes its threshold
+    meanwhile, has it so.
     """
     _enter()
     try:

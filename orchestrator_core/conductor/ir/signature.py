@@ -15,7 +15,7 @@ from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
-PLAIN = {str, int, bool, float, complex, bytes, type(None)}
+PLAIN = frozenset({str, int, bool, float, complex, bytes, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
