@@ -139,9 +139,15 @@ def cluster(prefect_server: None) -> Iterator[Any]:
 
     from orchestrator_core.execute.dask.client import ensure_plugin
 
+    from .one_clock import OneClockWorker
+
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0"
+            n_workers=2,
+            threads_per_worker=2,
+            processes=False,
+            worker_class=OneClockWorker,
+            dashboard_address=":0",
         ) as made,
         Client(made, set_as_default=False) as client,
     ):
