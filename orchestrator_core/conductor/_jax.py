@@ -48,11 +48,13 @@ __all__ = [
     "bind",
     "context_of",
     "inner",
+    "is_jaxpr",
     "new_primitive",
     "optimization_barrier_p",
     "scan_counts",
     "scan_p",
     "scan_params",
+    "settings",
     "settings_of",
     "source_of",
     "trace",
@@ -98,6 +100,10 @@ def inner(jaxpr: Any) -> tuple[Jaxpr, list[Any]]:
     return getattr(jaxpr, "jaxpr", jaxpr), list(getattr(jaxpr, "consts", ()))
 
 
+def is_jaxpr(value: object) -> bool:
+    return isinstance(value, extend.Jaxpr | extend.ClosedJaxpr)
+
+
 def bind(primitive: Any, inputs: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
     """What the primitive makes of its inputs, always as a list."""
     found = primitive.get_bind_params(dict(params))
@@ -112,10 +118,15 @@ def context_of(equation: Equation) -> Callable[[], AbstractContextManager[Any]]:
     return functools.partial(_context, equation)
 
 
+def settings(equation: Equation) -> Any:
+    """The part of its context that a result depends on, hashable; an object that is the same for
+    equal settings."""
+    return equation.ctx
+
+
 def settings_of(context: Callable[[], Any] | None) -> Any:
-    """Of what `context_of` gave: the part that a result depends on, hashable; an object that is the
-    same for equal settings."""
-    return None if context is None else context.args[0].ctx  # type: ignore[attr-defined]
+    """The `settings` of the equation that `context_of` was given."""
+    return None if context is None else settings(context.args[0])  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

@@ -68,7 +68,7 @@ class Program:
         """What was decided; on first need it is."""
         with self._lock:
             if self._planned is None:
-                self._planned = self.planner.plan(read(self.jaxpr), self.goal)
+                self._planned = self.planner.plan(self.jaxpr, self.goal)
             return self._planned
 
     def check(self, arrays: Sequence[Any]) -> bool:

@@ -86,10 +86,10 @@ class _Reader:
 
     def _take(self, equation: Any, inputs: list[Atom]) -> Sequence[Atom]:
         name, params = equation.primitive.name, equation.params
-        if name in BODY and not has_meaning(params):
-            if params.get("differentiated") and params.get("prevent_cse"):
-                inputs = self._barred(inputs, params["prevent_cse"])
-            return self.open(*_jax.inner(params[BODY[name]]), inputs)
+        body = body_of(equation)
+        if body is not None:
+            which = is_barred(equation)
+            return self.open(*_jax.inner(body), self._barred(inputs, which) if which else inputs)
         opened = _jax.written_out(equation)
         if opened is not None:
             return self._written_out(opened, inputs)
@@ -139,6 +139,17 @@ class _Reader:
             made = [behind[id(each)] for each in barred]
             self._put(of_primitive(_jax.optimization_barrier_p, barred, made, {}))
         return [behind[id(each)] if bar else each for each, bar in zip(inputs, chosen, strict=True)]
+
+
+def body_of(equation: Any) -> Any:
+    """Of a call that is opened; None of what becomes a node."""
+    name = BODY.get(equation.primitive.name)
+    return None if name is None or has_meaning(equation.params) else equation.params[name]
+
+
+def is_barred(equation: Any) -> bool | tuple[bool, ...]:
+    """Of what an opened call takes: all, none, or which of it stands behind a barrier."""
+    return bool(equation.params.get("differentiated")) and equation.params.get("prevent_cse", False)
 
 
 def has_meaning(params: Mapping[str, Any]) -> bool:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.same import Same
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -18,25 +16,12 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 PLAIN = frozenset({str, int, bool, float, complex, bytes, type(None)})
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """Attributes:
-    digest: 32 hexadecimal digits for operations, their parameters, types, and who reads what;
-        neither for the elements of constants nor for source lines. Stable from one process to the
-        next.
-    objects: what the digest does not cover; within a process, graphs are the same if both are.
-    """
-
-    digest: str
-    objects: tuple[Any, ...]
-
-
-def signature(graph: Graph) -> Signature:
-    """Of a graph as it was read."""
-    writer = _Writer()
-    text = "\n".join(writer.lines(graph))
-    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-    return Signature(digest, tuple(writer.objects))
+def signature(graph: Graph) -> str:
+    """Of a graph as it was read: 32 hexadecimal digits for operations, their parameters, types, and
+    who reads what; neither for the elements of constants nor for source lines. Stable from one
+    process to the next."""
+    text = "\n".join(_Writer().lines(graph))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 class _Writer:
@@ -44,7 +29,6 @@ class _Writer:
 
     def __init__(self) -> None:
         self._types: dict[Any, str] = {}
-        self.objects: list[Any] = []
 
     def lines(self, graph: Graph) -> list[str]:
         numbers: dict[Value, str] = {}
@@ -58,11 +42,9 @@ class _Writer:
             numbers[value] = str(len(numbers))
             return self._type(value.aval)
 
-        self.objects += map(Same, graph.constants.values())
         lines = ["in " + " ".join(map(new, graph.inputs))]
         lines += ["constant " + new(value) for value in graph.constants]
         for node in graph.nodes:
-            self.objects.append(node.source)
             read = " ".join(map(name, node.inputs))
             made = " ".join(map(new, node.outputs))
             lines.append(f"{node.name} {read} -> {made} {self._params(node)}")
@@ -88,15 +70,13 @@ class _Writer:
         return ADDRESS.sub("", text) if " at 0x" in text else text
 
     def _plain(self, value: Any) -> Any:
-        """Objects are kept aside; functions are written by their names: what they print shows
-        where they are in memory."""
+        """Functions are written by their names: what they print shows where they are in memory."""
         if type(value) in PLAIN:
             return value
         if isinstance(value, tuple | list):
             return [each if type(each) in PLAIN else self._plain(each) for each in value]
         if isinstance(value, Mapping):
             return {str(key): self._plain(each) for key, each in value.items()}
-        self.objects.append(Same.unless_hashable(value))
         if callable(value) and hasattr(value, "__qualname__"):
             return f"{value.__module__}.{value.__qualname__}"
         return value

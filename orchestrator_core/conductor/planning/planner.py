@@ -1,4 +1,4 @@
-"""Planning one graph: by a pinned plan, by what is remembered, or anew."""
+"""Planning one program: by a pinned plan, by what is remembered, or anew."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 from orchestrator_core.conductor import _jax, rewriting
 from orchestrator_core.conductor.cost.calibrate import ready
 from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.ir.fingerprint import fingerprint
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.seldom import collecting_seldom
 from orchestrator_core.conductor.ir.signature import signature
 from orchestrator_core.conductor.planning import disk
@@ -34,26 +36,33 @@ class Planner:
     def __init__(self, pins: Pins | None = None) -> None:
         self.pins = pins
 
-    def plan(self, graph: Graph, goal: Goal) -> Planned:
-        """What becomes of a graph."""
+    def plan(self, jaxpr: Any, goal: Goal) -> Planned:
+        """What becomes of a closed jaxpr. It is read into a graph only if this process does not
+        know yet what it becomes."""
         with collecting_seldom():
-            return self._planned(graph, goal)
+            return self._planned(jaxpr, goal)
 
-    def _planned(self, graph: Graph, goal: Goal) -> Planned:
+    def _planned(self, jaxpr: Any, goal: Goal) -> Planned:
         start = time.perf_counter()
-        signed = signature(graph)
-        pinned = None if self.pins is None else self.pins.get(signed.digest)
-        if pinned is not None:
-            return _rewritten(graph, goal, signed.digest, pinned, "the pinned plan", start)
-        rewrites = tuple(rewriting.REWRITES.items())
-        key = (signed, goal, _jax.trace_context(), rewrites, ready())
-        planned = MEMORY.find(key) or _decided(graph, goal, signed.digest, key, start)
-        if self.pins is not None:
-            planned = dataclasses.replace(planned, notes=(*planned.notes, NOT_IN_PLAN))
-        return planned
+        if self.pins is None:
+            return _remembered(jaxpr, goal, start)
+        graph = read(jaxpr)
+        digest = signature(graph)
+        if digest in self.pins:
+            return _rewritten(graph, goal, digest, self.pins[digest], "the pinned plan", start)
+        planned = _remembered(jaxpr, goal, start)
+        return dataclasses.replace(planned, notes=(*planned.notes, NOT_IN_PLAN))
 
 
-def _decided(graph: Graph, goal: Goal, digest: str, key: Any, start: float) -> Planned:
+def _remembered(jaxpr: Any, goal: Goal, start: float) -> Planned:
+    """What the process knows, else the plan cache; else it is decided."""
+    rewrites = tuple(rewriting.REWRITES.items())
+    key = (fingerprint(jaxpr), goal, _jax.trace_context(), rewrites, ready())
+    return MEMORY.find(key) or _decided(read(jaxpr), goal, key, start)
+
+
+def _decided(graph: Graph, goal: Goal, key: Any, start: float) -> Planned:
+    digest = signature(graph)
     known = disk.find(digest, goal)
     origin = "the rewrites" if known is None else "the plan cache"
     planned = _rewritten(graph, goal, digest, known, origin, start)

@@ -127,6 +127,20 @@ def test_constants_of_one_function_never_serve_another(monkeypatch: pytest.Monke
         np.testing.assert_allclose(conduct(lambda x, t=table: x * t)(X), X * table)
 
 
+def test_settings_of_one_function_never_serve_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same operations on the same lines, which draw other numbers."""
+    monkeypatch.setattr(planner, "WORTH_MEMORY_S", 0.0)
+    install(monkeypatch, tiling=exponentials)
+    for each in (True, False):
+
+        def drawn(key: jax.Array, each: bool = each) -> jax.Array:
+            with jax.threefry_partitionable(each):
+                return jnp.exp(jax.random.uniform(key, (5,)))
+
+        key = jax.random.key(0)
+        np.testing.assert_allclose(conduct(drawn)(key), drawn(key), rtol=1e-6)
+
+
 def test_decisions_outlive_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ORCHESTRATOR_PLAN_CACHE", str(tmp_path))
     monkeypatch.setattr(planner, "WORTH_DISK_S", 0.0)
