@@ -117,7 +117,7 @@ def advisor() -> Advisor:
     return Advisor()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def prefect_server() -> Iterator[None]:
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
@@ -132,7 +132,7 @@ def prefect_server() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(prefect_server: None) -> Iterator[Any]:
     """Two workers, named 0 and 1, in this process; the plugin there never plans by itself."""
     from distributed import Client, LocalCluster
