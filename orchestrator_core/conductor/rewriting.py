@@ -25,8 +25,19 @@ AGAIN = {"algebra": "orchestrator_core.conductor.algebra.rewrite:algebra_again"}
 """What is tried once more after all of them, by the name that allows it."""
 
 
+BY_ITSELF = "XLA does so by itself, and nothing else changes"
+
+
 def rewritten(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    """What all permitted rewrites make of a graph, within the goal's budget."""
+    """What all permitted rewrites make of a graph, within the goal's budget. The graph itself where
+    they do no more than XLA does, which may fuse the same worse if it is written otherwise."""
+    after, sites = _by_all(graph, goal)
+    if goal.always or any(site.is_changed and site.gains for site in sites):
+        return after, sites
+    return graph, [site.left(BY_ITSELF) if site.is_changed else site for site in sites]
+
+
+def _by_all(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     until = monotonic() + goal.budget_s
     sites: list[Site] = []
     for name, place in (*REWRITES.items(), *AGAIN.items()):

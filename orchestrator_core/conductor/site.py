@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -25,6 +25,7 @@ class Site:
     settings: numbers and names of the form chosen, such as tile sizes, as JSON has them: what a
         pinned plan brings back without a search (see `Goal.decided`).
     measured: seconds before and after, where it was timed.
+    gains: is it a reason to change a program, or does XLA the same by itself?
     """
 
     rewrite: str
@@ -36,10 +37,15 @@ class Site:
     after: Price | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     measured: tuple[float, float] | None = None
+    gains: bool = True
 
     @property
     def is_changed(self) -> bool:
         return self.chosen != AS_IT_IS
+
+    def left(self, reason: str) -> Site:
+        """The same, left alone."""
+        return replace(self, chosen=AS_IT_IS, reason=reason)
 
 
 AS_IT_IS = "as it is"

@@ -15,6 +15,9 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.substitute import cloned, reading, replaced
 from orchestrator_core.conductor.ir.value import Atom, Value
 
+BY_ITSELF = frozenset({"computed once", "known", "choice known", "nothing done"})
+"""Of what is found here, what XLA finds, too (decision 0074)."""
+
 
 def shorter(graph: Graph) -> tuple[Graph, Counter[str]]:
     """The graph, the same object if nothing was found; and how often what was found."""
