@@ -8,7 +8,7 @@ from orchestrator_core.conductor.algebra.first_axes import summed_by_products
 from orchestrator_core.conductor.algebra.judged import NAME
 from orchestrator_core.conductor.algebra.largest import largest_first
 from orchestrator_core.conductor.algebra.merging import merged
-from orchestrator_core.conductor.algebra.shorter import BY_ITSELF, shorter
+from orchestrator_core.conductor.algebra.shorter import FOUND_BY_XLA, shorter
 from orchestrator_core.conductor.algebra.trees import as_trees
 from orchestrator_core.conductor.algebra.turned import turned
 from orchestrator_core.conductor.goal import Goal
@@ -44,7 +44,7 @@ def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     what = ", ".join(f"{count} {kind}" for kind, count in found.items())
     source = next((node.source for node in graph.nodes if node.source), "")
     chosen = f"{len(graph.nodes)} operations instead of {before}"
-    gains = not BY_ITSELF.issuperset(found)
+    gains = not FOUND_BY_XLA.issuperset(found)
     return graph, [Site(NAME, source, what, chosen, "the same numbers in every bit", gains=gains)]
 
 

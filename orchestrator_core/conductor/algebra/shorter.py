@@ -15,8 +15,8 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.substitute import cloned, reading, replaced
 from orchestrator_core.conductor.ir.value import Atom, Value
 
-BY_ITSELF = frozenset({"computed once", "known", "choice known", "nothing done"})
-"""Of what is found here, what XLA finds, too (decision 0074)."""
+FOUND_BY_XLA = frozenset({"computed once", "known", "choice known", "nothing done"})
+"""Of what is found here, what XLA finds by itself (decision 0074)."""
 
 
 def shorter(graph: Graph) -> tuple[Graph, Counter[str]]:

@@ -17,6 +17,7 @@ from orchestrator_core.conductor.ir.same import Same
 PLAIN = frozenset({str, int, bool, bytes, type(None)})
 
 MOST_TYPES = 2**14
+"""Types of values that are remembered."""
 
 
 class Fingerprint:
