@@ -68,6 +68,7 @@ PLANS_AFTER_ALL = (
     *(
         f"orchestrator_prefect/{name}.py"
         for name in (
+            "ahead/test_compiling",
             "ahead/test_look_ahead",
             "ahead/test_outlook",
             "runs/test_left",
