@@ -13,6 +13,7 @@ from typing import Any, cast
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.ir.read import body_of, is_barred
 from orchestrator_core.conductor.ir.same import Same
+from orchestrator_core.conductor.ir.value import as_printed
 
 PLAIN = frozenset({str, int, bool, bytes, type(None)})
 
@@ -101,8 +102,7 @@ class _Writer:
 def _literal(literal: Any) -> Hashable:
     """As Python prints it, which tells zeros by their sign, and finds no number equal to another
     type's."""
-    value = literal.val
-    return repr(value.item() if getattr(value, "ndim", None) == 0 else value), _type(literal.aval)
+    return repr(as_printed(literal.val)), _type(literal.aval)
 
 
 @functools.lru_cache(maxsize=MOST_TYPES)

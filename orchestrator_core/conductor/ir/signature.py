@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+from orchestrator_core.conductor.ir.value import Atom, Literal, Value, as_printed
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -35,7 +35,7 @@ class _Writer:
 
         def name(atom: Atom) -> str:
             if isinstance(atom, Literal):
-                return f"{_number(atom.value)}:{self._type(atom.aval)}"
+                return f"{as_printed(atom.value)}:{self._type(atom.aval)}"
             return numbers[atom]
 
         def new(value: Value) -> str:
@@ -80,8 +80,3 @@ class _Writer:
         if callable(value) and hasattr(value, "__qualname__"):
             return f"{value.__module__}.{value.__qualname__}"
         return value
-
-
-def _number(value: Any) -> Any:
-    """As Python prints it, which is quicker."""
-    return value.item() if getattr(value, "ndim", None) == 0 else value

@@ -59,6 +59,11 @@ class Literal(Typed):
 Atom: TypeAlias = Value | Literal
 
 
+def as_printed(number: Any) -> Any:
+    """A number as one of Python's, which prints quicker, and in full."""
+    return number.item() if getattr(number, "ndim", None) == 0 else number
+
+
 def itemsize(dtype: Any) -> int:
     """Bytes of an element, of a random key those of its words."""
     if dtype is None:

@@ -17,7 +17,7 @@ X = jnp.ones((3, 4))
 
 
 def of(function: Callable[..., Any], *args: Any) -> Fingerprint:
-    """Of a trace of its own: inner functions that JAX has traced before are traced again."""
+    """Of a trace of its own."""
     return fingerprint(jax.make_jaxpr(function)(*args))
 
 
