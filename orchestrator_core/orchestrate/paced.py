@@ -32,6 +32,7 @@ class Paced:
         self._do, self._share, self._clock = do, share, clock
         self._rests_until = -float("inf")
         self._timer: threading.Timer | None = None
+        self._closed = False
         self._lock = threading.Lock()
 
     def is_due(self) -> bool:
@@ -45,9 +46,9 @@ class Paced:
             self._stop()
 
     def later(self) -> None:
-        """Do it as soon as it may be done."""
+        """Do it as soon as it may be done; after `close`, never."""
         with self._lock:
-            if self._timer is None:
+            if self._timer is None and not self._closed:
                 self._timer = threading.Timer(self._rests_until - self._clock(), self.hurry)
                 self._timer.daemon = True
                 self._timer.start()
@@ -61,8 +62,9 @@ class Paced:
         self._do()
 
     def close(self) -> None:
-        """What waits is not done."""
+        """What waits is not done, nor what will be asked for later."""
         with self._lock:
+            self._closed = True
             self._stop()
 
     def _stop(self) -> None:

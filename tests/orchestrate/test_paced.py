@@ -71,3 +71,16 @@ def test_nothing_waits_once_it_was_done_or_closed() -> None:
     paced.close()
     paced.hurry()
     assert count == []
+
+
+def test_what_is_asked_for_after_closing_leaves_no_thread_behind() -> None:
+    """A run may still be written while its memory closes, and then ask to be learned from."""
+    count: list[int] = []
+    paced = Paced(lambda: count.append(1), share=1e-3, clock=Clock())
+    paced.done(1.0)
+    paced.close()
+    before = set(threading.enumerate())
+    paced.later()
+    assert set(threading.enumerate()) <= before
+    paced.hurry()
+    assert count == []
