@@ -6,25 +6,36 @@ worker only, would then wait for ever.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
+
+from tlz import groupby
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState, WorkerState
+
+Grouping = Callable[["WorkerState"], Hashable]
+"""Workers for which it returns the same are closed together, such as those of one batch job."""
 
 OPEN = frozenset({"waiting", "queued", "no-worker", "processing"})
 """States of tasks that are still to run, or to end."""
 
 
-def spared(scheduler: Scheduler, workers: Sequence[WorkerState]) -> list[WorkerState]:
+def spared(
+    scheduler: Scheduler, workers: Sequence[WorkerState], group: Grouping | None = None
+) -> list[WorkerState]:
     """Those of the workers that may all be closed, earlier ones first: of the workers on which a
-    task may run, one stays."""
+    task may run, one stays. Workers of a `group`, if there are any, go together or not at all."""
     homes = pins(scheduler)
     closing: set[WorkerState] = set()
-    for worker in workers:
-        if all(home - closing != {worker} for home in homes):
-            closing.add(worker)
+    for members in groupby(group or _by_itself, workers).values():
+        if all(home - closing - set(members) for home in homes):
+            closing.update(members)
     return [worker for worker in workers if worker in closing]
+
+
+def _by_itself(worker: WorkerState) -> WorkerState:
+    return worker
 
 
 def pins(scheduler: Scheduler) -> set[frozenset[WorkerState]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from dask.utils import parse_timedelta
 from distributed.metrics import monotonic
 
-from orchestrator_core.execute.dask.scaling.downscaling import spared
+from orchestrator_core.execute.dask.scaling.downscaling import Grouping, spared
 from orchestrator_core.execute.dask.scaling.replaced import Replaced
 from orchestrator_core.execute.dask.scaling.sizing import Question, thought
 
@@ -76,6 +77,7 @@ class Elastic:
         self._replaced: list[Replaced] = []
         self._loop = asyncio.get_running_loop()
         self._answer: Answer | None = None
+        self._group: Grouping | None = None
         self._thinking = False
         self._next = 0.0
 
@@ -94,7 +96,7 @@ class Elastic:
 
     def spare(self, workers: Sequence[WorkerState]) -> list[WorkerState]:
         """Of the workers that Dask may retire, those that no pinned task needs."""
-        return spared(self._scheduler, workers)
+        return spared(self._scheduler, workers, self._group)
 
     # --- the two questions -------------------------------------------------------------------
 
@@ -132,9 +134,13 @@ class Elastic:
                 chosen = self._chosen(named.get("target"), named.get("n"))
         except Exception as error:
             self._fault("workers_to_close", error)
-        if chosen is None:
-            return original(*arguments, **named)
-        return [getattr(worker, named.get("attribute", "address")) for worker in chosen]
+        if chosen is not None:
+            return [getattr(worker, named.get("attribute", "address")) for worker in chosen]
+        self._group = _grouping(*arguments, **named)
+        try:
+            return original(*arguments, **named)  # which asks our plugin whom to spare
+        finally:
+            self._group = None
 
     def _chosen(self, target: int | None, number: int | None) -> list[WorkerState] | None:
         """Who goes; None if that is not ours to say."""
@@ -219,3 +225,10 @@ class Elastic:
         tasks = frozenset(name for run in question.runs for name in run.instance.graph.names)
         followed = all(run.followed for run in question.runs)
         self._answer = Answer(advice, tasks, monotonic(), followed)
+
+
+def _grouping(
+    memory_ratio: Any = None, n: Any = None, key: Grouping | bytes | None = None, **named: Any
+) -> Grouping | None:
+    """Who goes together, of what `workers_to_close` is asked."""
+    return pickle.loads(key) if isinstance(key, bytes) else key

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orchestrator_core.execute.dask.workers.asking import answers
 from orchestrator_core.execute.dask.workers.shipped.processor import shortened
 from orchestrator_core.execute.dask.workers.shipped.telling import tell
 from orchestrator_core.execute.dask.workers.shipping import shipped
@@ -66,12 +67,10 @@ UNKNOWN = Description()
 
 async def ask(scheduler: Scheduler, addresses: list[str]) -> dict[str, Description]:
     """What the workers at these addresses say, by address; the silent are left out."""
-    answers = await scheduler.broadcast(
-        msg={"op": "run", "function": shipped(tell)}, workers=addresses, on_error="ignore"
-    )
+    said = await answers(scheduler, addresses, "run", function=shipped(tell))
     return {
         address: understand(_opened(answer["result"]))
-        for address, answer in answers.items()
+        for address, answer in said.items()
         if isinstance(answer, Mapping) and answer.get("status") == "OK"
     }
 

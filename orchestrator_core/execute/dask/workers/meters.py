@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from distributed.core import Status
 
+from orchestrator_core.execute.dask.workers.asking import answers
 from orchestrator_core.execute.dask.workers.shipping import shipped
 
 if TYPE_CHECKING:
@@ -63,8 +64,10 @@ class Meters:
         async with self._one_by_one:
             if self._left:
                 return
-            answers = await self._tell(addresses, op="plugin-add", plugin=_meter())
-            for address, answer in answers.items():
+            said = await answers(
+                self._scheduler, addresses, "plugin-add", name=NAME, plugin=_meter()
+            )
+            for address, answer in said.items():
                 if isinstance(answer, dict) and answer.get("status") == "OK":
                     self._on.add(address)
                 else:
@@ -74,22 +77,12 @@ class Meters:
         async with self._one_by_one:
             present = [address for address in self._on if address in self._scheduler.workers]
             self._on.clear()
-            await self._tell(present, op="plugin-remove")
+            await answers(self._scheduler, present, "plugin-remove", name=NAME)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
-
-    async def _tell(self, addresses: Collection[str], **message: Any) -> dict[str, Any]:
-        """What the workers answer; those that do not answer are left out."""
-        try:
-            return await self._scheduler.broadcast(
-                msg={"name": NAME, **message}, workers=list(addresses), on_error="ignore"
-            )
-        except Exception:
-            log.debug("workers could not be told about %s", NAME, exc_info=True)
-            return {}
 
 
 def _meter() -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from distributed import Client, Event, LocalCluster, Scheduler, Worker
 from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.protocol.pickle import dumps
 from distributed.utils_test import gen_test
 
 from orchestrator_core.costs.instance import Instance
@@ -285,6 +286,35 @@ async def test_of_the_workers_that_a_task_is_pinned_to_one_stays(
     assert await c.gather([strict, loose]) == [2, 2]
     assert pins(s) == set()
     assert elastic.spare(order) == order
+
+
+@cluster_test(nthreads=THREE)
+async def test_workers_that_go_together_stay_together(
+    c: Client, s: Scheduler, *workers: Worker
+) -> None:
+    """Workers of one batch job: who closes the idle one ends the busy one with it."""
+    first, second, third = (worker.address for worker in workers)
+    job = {first: "job 1", second: "job 1", third: "job 2"}
+
+    class Hook(SchedulerPlugin):
+        def valid_workers_downscaling(self, scheduler: Any, workers: Any) -> Any:
+            return elastic.spare(workers)
+
+    def of_job(worker: Any) -> str:
+        return job[worker.address]
+
+    elastic = elastic_on(s, list, [])
+    s.add_plugin(Hook(), name="hook")
+    pinned = c.submit(wait_for, "go", key="pinned", workers=[first])
+    await until(lambda: "pinned" in s.tasks and s.tasks["pinned"].state == "processing")
+    assert set(s.workers_to_close(key=of_job)) == {third}
+    assert set(s.workers_to_close(None, 2, of_job)) == {third}
+    assert set(s.workers_to_close(key=dumps(of_job))) == {third}
+    assert second in s.workers_to_close(), "by themselves, they do not"
+    s.remove_plugin("hook")
+    elastic.uninstall()
+    await Event("go").set()
+    assert await pinned == 1
 
 
 # --- failing and leaving ---------------------------------------------------------------------
