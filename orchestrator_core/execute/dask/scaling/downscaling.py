@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from tlz import groupby
-
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState, WorkerState
 
@@ -27,15 +25,14 @@ def spared(
     """Those of the workers that may all be closed, earlier ones first: of the workers on which a
     task may run, one stays. Workers of a `group`, if there are any, go together or not at all."""
     homes = pins(scheduler)
+    together: dict[Hashable, set[WorkerState]] = {}
+    for worker in workers:
+        together.setdefault(worker if group is None else group(worker), set()).add(worker)
     closing: set[WorkerState] = set()
-    for members in groupby(group or _by_itself, workers).values():
-        if all(home - closing - set(members) for home in homes):
-            closing.update(members)
+    for members in together.values():
+        if all(home - closing - members for home in homes):
+            closing |= members
     return [worker for worker in workers if worker in closing]
-
-
-def _by_itself(worker: WorkerState) -> WorkerState:
-    return worker
 
 
 def pins(scheduler: Scheduler) -> set[frozenset[WorkerState]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Coroutine
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from distributed.core import Status
 
