@@ -155,10 +155,16 @@ class LiveTasks:
                 asyncio.get_running_loop().call_soon(self._decide_next, aside)
 
     def _decide(self, aside: Iterable[Key]) -> None:
-        """Dask takes the last of them first."""
-        again: Any = dict.fromkeys(aside, "released")
-        if again:
-            self._scheduler.transitions(again, stimulus_id=f"orchestrator-place-{time()}")
+        """Dask takes the last of them first; but all are released before. Where it deals out
+        neighbours to one worker (`worker-saturation: inf`) it counts how many are still to come."""
+        scheduler: Any = self._scheduler
+        stimulus, again = f"orchestrator-place-{time()}", {}
+        try:
+            for key in aside:
+                again.update(scheduler.transition(key, "released", stimulus_id=stimulus))
+        finally:
+            if again:
+                scheduler.transitions(again, stimulus_id=stimulus)
 
     def _offered(self, task: TaskState, slot: Slot) -> Mapping[str, float]:
         """Resources of the slot's worker, as far as the task asks and a plan may deal with them."""

@@ -24,6 +24,7 @@ from orchestrator_core.execute.dask.steer.jam import Jams
 from orchestrator_core.execute.dask.steer.live_tasks import PUT_ASIDE, LiveTasks
 from orchestrator_core.execute.dask.steer.longest_wait import longest_wait, within
 from orchestrator_core.execute.dask.steer.lookout import Lookout
+from orchestrator_core.execute.dask.steer.rescheduled import Rescheduled
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
 from orchestrator_core.execute.dask.steer.standstill import Standstill
 from orchestrator_core.execute.dask.workers.roster import Roster
@@ -71,6 +72,7 @@ class Steering:
         self._standstill = Standstill(
             scheduler, self._slots, self.awaiting.keys, self._go_on_at_last
         )
+        self._rescheduled = Rescheduled(scheduler, self._goes_elsewhere)
         self._jams = Jams(scheduler, self._stages, seconds, self._leave_behind)
         self._lookout = Lookout(self.fault, standstill=self._standstill.look, jams=self._jams.look)
         self._loop = asyncio.get_running_loop()
@@ -93,6 +95,7 @@ class Steering:
         self.tasks.carrier = carrier = self._make_carrier()
         if carrier is not None:
             carrier.install()
+            self._rescheduled.install()
             self._lookout.watch()
 
     def _make_carrier(self) -> Carrier | None:
@@ -127,13 +130,14 @@ class Steering:
         Holds are kept only where the director decides, and no longer than Dask lets tasks wait.
         """
         if self.carrier is not None:
+            slots = self._rescheduled.without(slots)
             held = within(holds, self._longest) if holds and self.mode == "director" else None
             self._carry(self.follower.planned(slots, held, dict(self.tasks.sent(slots))))
 
     def follow_mended(self, slots: Mapping[Key, Slot]) -> None:
         """The plan of these keys was changed on the way; what it keeps back, is kept back still."""
         if self.carrier is not None:
-            self._carry(self.follower.mended(slots))
+            self._carry(self.follower.mended(self._rescheduled.without(slots)))
 
     def give_back(self, keys: Iterable[Key], reason: str) -> None:
         """Leave these keys to Dask."""
@@ -215,6 +219,10 @@ class Steering:
         if self.follower.held:
             self._alarm.set(min(self.follower.held.values()))
 
+    def _goes_elsewhere(self, key: Key) -> None:
+        """The task wants to run on another worker than the one where it was."""
+        self._guarded("reschedule", lambda: self.give_back((key,), "it asked to be rescheduled"))
+
     def _go_on_at_last(self, keys: list[Key]) -> None:
         """These are ready, and nothing runs: nothing is worth holding them any longer."""
         held = self.follower.held
@@ -274,6 +282,7 @@ class Steering:
 
     def _undo(self, disable: Disable) -> None:
         """Does not raise: whatever of it fails, the rest of the plugin is to go, too."""
+        self._attempt(self._rescheduled.uninstall)
         self._attempt(self._lookout.cancel)
         self._attempt(self._alarm.cancel)
         carrier = self.tasks.carrier

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from distributed import Client, Scheduler, Worker
+from distributed import Client, Event, Scheduler, Worker
 
 from orchestrator_core.execute.dask.steer import live_tasks
 from tests.execute.dask.advisors import HangingAdvisor, plugin_of
-from tests.execute.dask.cluster import cluster_test, layers, result, start, stop, until
+from tests.execute.dask.cluster import cluster_test, layers, result, start, stop, until, wait_for
 
 SLICE = 4
 WIDTH = 18
@@ -68,3 +69,31 @@ async def test_whoever_leaves_lets_all_go_at_once(
         assert "no-worker" not in {s.tasks[key].state for key in graph}
         plugin.advisor.go.set()
         assert await c.gather(futures) == [result()] * WIDTH
+
+
+ROOTS, FOUR = 40, [("127.0.0.1", 1)] * 4
+
+
+@cluster_test(
+    nthreads=FOUR,
+    config={
+        "distributed.scheduler.worker-saturation": float("inf"),
+        "distributed.scheduler.work-stealing": False,
+    },
+)
+async def test_neighbours_that_waited_for_no_plan_are_together_as_ever(
+    c: Client, s: Scheduler, *workers: Worker
+) -> None:
+    """Without queues, Dask deals out the first tasks of a graph in as many parts as there are
+    workers, as long as it sees that more are to come. Found by Dask's own tests."""
+    plugin = plugin_of(HangingAdvisor(), plan_wait=60)
+    session = await start(s, plugin)
+    keys = [("root", i) for i in range(ROOTS)]
+    futures = c.get(dict.fromkeys(keys, (wait_for, "go")), keys, sync=False)
+    await until(lambda: session.steering.tasks.state(keys[-1]) == "no-worker")
+    s.remove_plugin(plugin.name)
+    plugin.advisor.go.set()
+    places = [s.tasks[key].processing_on for key in sorted(keys, key=lambda k: s.tasks[k].priority)]
+    assert sum(one is not next_ for one, next_ in pairwise(places)) == len(FOUR) - 1
+    await Event("go").set()
+    assert await c.gather(futures) == [1] * ROOTS

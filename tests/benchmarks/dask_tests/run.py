@@ -1,0 +1,101 @@
+"""Dask's tests beside the package that is installed, which comes without them; run in a process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import distributed
+
+from tests.benchmarks.dask_tests.preload import FOLLOW
+
+ROOT = Path(__file__).resolve().parents[3]
+PRELOAD = "tests.benchmarks.dask_tests.preload"
+BESIDE = ("conftest.py", "distributed/pytest_resourceleaks.py", "distributed/tests")
+"""What the tests need of the clone."""
+
+SECONDS = 60
+"""That a test may take."""
+
+SETTINGS = f"""[pytest]
+addopts = -q -p no:asyncio -p no:cacheprovider -p tests.benchmarks.dask_tests.ahead
+timeout = {SECONDS}
+timeout_method = signal
+markers =
+    slow: x
+    avoid_ci: x
+    ipython: x
+    leaking: x
+    workerstate: x
+    gpu: x
+    memray: x
+    extra_packages: x
+    ci1: x
+"""
+
+Outcomes = dict[str, str]
+"""By test: "passed", "skipped" or what went wrong."""
+
+
+def run(clone: Path, files: Sequence[str], only: str, follow: bool) -> dict[str, Any]:
+    """Both runs, and what differs."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        _lay_out(home, clone)
+        plain = _outcomes(home, files, only, {})
+        extra = {"DASK_DISTRIBUTED__SCHEDULER__PRELOAD": repr([PRELOAD])}
+        ours = _outcomes(home, files, only, extra | ({FOLLOW: "1"} if follow else {}))
+    worse = {name: why for name, why in ours.items() if _fails(why) and not _fails(plain[name])}
+    found = {"plain": _counted(plain), "ours": _counted(ours), "only_ours_fail": worse}
+    print("without the plugin", found["plain"], "with it", found["ours"])
+    for name, why in worse.items():
+        print(f"  {name}: {why}")
+    return found
+
+
+def _lay_out(home: Path, clone: Path) -> None:
+    shutil.copytree(Path(distributed.__file__).parent, home / "distributed")
+    for name in BESIDE:
+        copy = shutil.copytree if (clone / name).is_dir() else shutil.copy
+        copy(clone / name, home / name)
+    (home / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
+
+
+def _outcomes(home: Path, files: Sequence[str], only: str, extra: Mapping[str, str]) -> Outcomes:
+    path = os.pathsep.join((str(home), str(ROOT)))
+    report = home / "report.xml"
+    command = [sys.executable, "-m", "pytest", f"--junitxml={report}", "-k", only]
+    subprocess.run(
+        [*command, *(f"distributed/tests/{name}" for name in files)],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": path, **extra},
+        stdout=subprocess.DEVNULL,
+        check=False,  # tests may fail: which, the report says
+    )
+    cases = ElementTree.parse(report).iter("testcase")
+    return {f"{case.get('classname')}::{case.get('name')}": _outcome(case) for case in cases}
+
+
+def _outcome(case: ElementTree.Element) -> str:
+    for kind in ("failure", "error", "skipped"):
+        found = case.find(kind)
+        if found is not None:
+            lines = (found.get("message") or kind).strip().splitlines()
+            return kind if kind == "skipped" else lines[0][:200]
+    return "passed"
+
+
+def _fails(outcome: str) -> bool:
+    return outcome not in ("passed", "skipped")
+
+
+def _counted(outcomes: Outcomes) -> dict[str, int]:
+    return dict(Counter("failed" if _fails(each) else each for each in outcomes.values()))
