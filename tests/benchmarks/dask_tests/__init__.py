@@ -15,13 +15,18 @@ from typing import Any
 
 SHOWS_ITSELF = True
 
-FILES = ("test_scheduler.py", "test_client.py", "test_cancelled_state.py", "test_failed_workers.py")
+FILES = ("tests/test_scheduler.py", "tests/test_cancelled_state.py", "tests/test_failed_workers.py")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("dask_tests")
     group.add_argument("--distributed", type=Path, metavar="DIR", help="a clone of its repository")
-    group.add_argument("--files", nargs="+", default=FILES, help="of distributed/tests")
+    group.add_argument(
+        "--files",
+        nargs="+",
+        default=FILES,
+        help="files and folders of the package",
+    )
     group.add_argument("--only", default="", help="tests that pytest -k selects by this")
     group.add_argument("--follow", action="store_true", help="give every graph a plan")
 

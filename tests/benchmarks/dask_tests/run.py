@@ -19,8 +19,8 @@ from tests.benchmarks.dask_tests.preload import FOLLOW
 
 ROOT = Path(__file__).resolve().parents[3]
 PRELOAD = "tests.benchmarks.dask_tests.preload"
-BESIDE = ("conftest.py", "distributed/pytest_resourceleaks.py", "distributed/tests")
-"""What the tests need of the clone."""
+BESIDE = ("conftest.py", "distributed/pytest_resourceleaks.py")
+"""What the tests need of the clone, beside themselves."""
 
 SECONDS = 60
 """That a test may take."""
@@ -64,8 +64,9 @@ def run(clone: Path, files: Sequence[str], only: str, follow: bool) -> dict[str,
 def _lay_out(home: Path, clone: Path) -> None:
     shutil.copytree(Path(distributed.__file__).parent, home / "distributed")
     for name in BESIDE:
-        copy = shutil.copytree if (clone / name).is_dir() else shutil.copy
-        copy(clone / name, home / name)
+        shutil.copy(clone / name, home / name)
+    for folder in (clone / "distributed").rglob("tests"):
+        shutil.copytree(folder, home / folder.relative_to(clone))
     (home / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
 
 
@@ -74,7 +75,7 @@ def _outcomes(home: Path, files: Sequence[str], only: str, extra: Mapping[str, s
     report = home / "report.xml"
     command = [sys.executable, "-m", "pytest", f"--junitxml={report}", "-k", only]
     subprocess.run(
-        [*command, *(f"distributed/tests/{name}" for name in files)],
+        [*command, *(f"distributed/{name}" for name in files)],
         cwd=home,
         env={**os.environ, "PYTHONPATH": path, **extra},
         stdout=subprocess.DEVNULL,
