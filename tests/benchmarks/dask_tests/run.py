@@ -19,27 +19,14 @@ from tests.benchmarks.dask_tests.preload import FOLLOW
 
 ROOT = Path(__file__).resolve().parents[3]
 PRELOAD = "tests.benchmarks.dask_tests.preload"
-BESIDE = ("conftest.py", "distributed/pytest_resourceleaks.py")
+BESIDE = ("conftest.py", "pyproject.toml", "distributed/pytest_resourceleaks.py")
 """What the tests need of the clone, beside themselves."""
 
-SECONDS = 60
-"""That a test may take."""
-
-SETTINGS = f"""[pytest]
-addopts = -q -p no:asyncio -p no:cacheprovider -p tests.benchmarks.dask_tests.ahead
-timeout = {SECONDS}
-timeout_method = signal
-markers =
-    slow: x
-    avoid_ci: x
-    ipython: x
-    leaking: x
-    workerstate: x
-    gpu: x
-    memray: x
-    extra_packages: x
-    ci1: x
-"""
+OPTIONS = (
+    "-q -o addopts= -o filterwarnings= -o timeout=60 -o timeout_method=signal"
+    " -p no:asyncio -p no:cacheprovider -p tests.benchmarks.dask_tests.ahead"
+).split()
+"""Dask's own settings, but for warnings of which it makes errors."""
 
 Outcomes = dict[str, str]
 """By test: "passed", "skipped" or what went wrong."""
@@ -50,10 +37,12 @@ def run(clone: Path, files: Sequence[str], only: str, follow: bool) -> dict[str,
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         _lay_out(home, clone)
-        plain = _outcomes(home, files, only, {})
+        plain = _outcomes(home, "plain", files, only, {})
         extra = {"DASK_DISTRIBUTED__SCHEDULER__PRELOAD": repr([PRELOAD])}
-        ours = _outcomes(home, files, only, extra | ({FOLLOW: "1"} if follow else {}))
-    worse = {name: why for name, why in ours.items() if _fails(why) and not _fails(plain[name])}
+        extra |= {FOLLOW: "1"} if follow else {}
+        ours = _outcomes(home, "ours", files, only, extra)
+    before = {name for name, why in plain.items() if _fails(why)}
+    worse = {name: why for name, why in ours.items() if _fails(why) and name not in before}
     found = {"plain": _counted(plain), "ours": _counted(ours), "only_ours_fail": worse}
     print("without the plugin", found["plain"], "with it", found["ours"])
     for name, why in worse.items():
@@ -67,13 +56,14 @@ def _lay_out(home: Path, clone: Path) -> None:
         shutil.copy(clone / name, home / name)
     for folder in (clone / "distributed").rglob("tests"):
         shutil.copytree(folder, home / folder.relative_to(clone))
-    (home / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
 
 
-def _outcomes(home: Path, files: Sequence[str], only: str, extra: Mapping[str, str]) -> Outcomes:
+def _outcomes(
+    home: Path, run: str, files: Sequence[str], only: str, extra: Mapping[str, str]
+) -> Outcomes:
     path = os.pathsep.join((str(home), str(ROOT)))
-    report = home / "report.xml"
-    command = [sys.executable, "-m", "pytest", f"--junitxml={report}", "-k", only]
+    report = home / f"{run}.xml"
+    command = [sys.executable, "-m", "pytest", *OPTIONS, f"--junitxml={report}", "-k", only]
     subprocess.run(
         [*command, *(f"distributed/{name}" for name in files)],
         cwd=home,
