@@ -22,11 +22,11 @@ PRELOAD = "tests.benchmarks.dask_tests.preload"
 BESIDE = ("conftest.py", "pyproject.toml", "distributed/pytest_resourceleaks.py")
 """What the tests need of the clone, beside themselves."""
 
-OPTIONS = (
-    "-q -o addopts= -o filterwarnings= -o timeout=60 -o timeout_method=signal"
-    " -p no:asyncio -p no:cacheprovider -p tests.benchmarks.dask_tests.ahead"
-).split()
-"""Dask's own settings, but for warnings of which it makes errors."""
+SETTINGS = {"addopts": "", "filterwarnings": "", "timeout": "60", "timeout_method": "signal"}
+"""Instead of Dask's own, which makes errors of warnings."""
+
+PLUGINS = ("no:asyncio", "no:cacheprovider", "tests.benchmarks.dask_tests.ahead")
+"""Of pytest."""
 
 Outcomes = dict[str, str]
 """By test: "passed", "skipped" or what went wrong."""
@@ -63,7 +63,9 @@ def _outcomes(
 ) -> Outcomes:
     path = os.pathsep.join((str(home), str(ROOT)))
     report = home / f"{run}.xml"
-    command = [sys.executable, "-m", "pytest", *OPTIONS, f"--junitxml={report}", "-k", only]
+    command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", "-k", only]
+    command += [f"-p{name}" for name in PLUGINS]
+    command += [f"--override-ini={name}={value}" for name, value in SETTINGS.items()]
     subprocess.run(
         [*command, *(f"distributed/{name}" for name in files)],
         cwd=home,

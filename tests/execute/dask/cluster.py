@@ -29,7 +29,11 @@ cluster_test: Callable[..., Callable[..., Any]] = partial(
     worker_kwargs={"validate": True},
     # What hangs does so for ever; machines may be slow.
     timeout=100,
-    config={"distributed.admin.system-monitor.gil.enabled": False},
+    config={
+        "distributed.admin.system-monitor.gil.enabled": False,
+        # Or workers that a test has paused go on as soon as they see that there is memory left.
+        "distributed.worker.memory.pause": False,
+    },
 )
 
 
