@@ -228,7 +228,11 @@ class Elastic:
 
 
 def _grouping(
-    memory_ratio: Any = None, n: Any = None, key: Grouping | bytes | None = None, **named: Any
+    memory_ratio: Any = None,
+    n: Any = None,
+    key: Grouping | bytes | None = None,
+    *others: Any,
+    **named: Any,
 ) -> Grouping | None:
     """Who goes together, of what `workers_to_close` is asked."""
     return pickle.loads(key) if isinstance(key, bytes) else key

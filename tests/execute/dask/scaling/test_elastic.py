@@ -308,7 +308,7 @@ async def test_workers_that_go_together_stay_together(
     pinned = c.submit(wait_for, "go", key="pinned", workers=[first])
     await until(lambda: "pinned" in s.tasks and s.tasks["pinned"].state == "processing")
     assert set(s.workers_to_close(key=of_job)) == {third}
-    assert set(s.workers_to_close(None, 2, of_job)) == {third}
+    assert set(s.workers_to_close(None, 2, of_job, 1)) == {third}
     assert set(s.workers_to_close(key=dumps(of_job))) == {third}
     assert second in s.workers_to_close(), "by themselves, they do not"
     s.remove_plugin("hook")
