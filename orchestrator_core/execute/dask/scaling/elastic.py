@@ -95,7 +95,8 @@ class Elastic:
         self._replaced, self._answer = [], None
 
     def spare(self, workers: Sequence[WorkerState]) -> list[WorkerState]:
-        """Of the workers that Dask may retire, those that no pinned task needs."""
+        """Of the workers that Dask may retire, those that no pinned task needs; whole groups, where
+        it is asked about groups right now."""
         return spared(self._scheduler, workers, self._group)
 
     # --- the two questions -------------------------------------------------------------------

@@ -237,6 +237,16 @@ async def test_what_only_dask_can_answer_is_left_to_it(
 # --- pinned tasks ----------------------------------------------------------------------------
 
 
+class Hook(SchedulerPlugin):
+    """As our plugin does: asks whom to spare."""
+
+    def __init__(self, elastic: Callable[[], Elastic]) -> None:
+        self.elastic = elastic
+
+    def valid_workers_downscaling(self, scheduler: Any, workers: Any) -> Any:
+        return self.elastic().spare(workers)
+
+
 @cluster_test(nthreads=[("127.0.0.1", 1), ("127.0.0.1", 1, {"resources": {"GPU": 1}})])
 async def test_the_only_worker_that_may_run_a_pinned_task_stays(
     c: Client, s: Scheduler, a: Worker, b: Worker
@@ -249,13 +259,9 @@ async def test_the_only_worker_that_may_run_a_pinned_task_stays(
     assert type(s).workers_to_close(s, n=1) == [b.address]
     assert frozenset({on_b}) in pins(s)
 
-    class Hook(SchedulerPlugin):
-        def valid_workers_downscaling(self, scheduler: Any, workers: Any) -> Any:
-            return elastic.spare(workers)
-
     faults: Faults = []
     elastic = elastic_on(s, list, faults)
-    s.add_plugin(Hook(), name="hook")
+    s.add_plugin(Hook(lambda: elastic), name="hook")
     assert b.address not in s.workers_to_close(n=1)
     run = run_of(s, ["gate", "pinned"], [Edge("gate", "pinned")])
     elastic.uninstall()
@@ -296,15 +302,11 @@ async def test_workers_that_go_together_stay_together(
     first, second, third = (worker.address for worker in workers)
     job = {first: "job 1", second: "job 1", third: "job 2"}
 
-    class Hook(SchedulerPlugin):
-        def valid_workers_downscaling(self, scheduler: Any, workers: Any) -> Any:
-            return elastic.spare(workers)
-
     def of_job(worker: Any) -> str:
         return job[worker.address]
 
     elastic = elastic_on(s, list, [])
-    s.add_plugin(Hook(), name="hook")
+    s.add_plugin(Hook(lambda: elastic), name="hook")
     pinned = c.submit(wait_for, "go", key="pinned", workers=[first])
     await until(lambda: "pinned" in s.tasks and s.tasks["pinned"].state == "processing")
     assert set(s.workers_to_close(key=of_job)) == {third}
