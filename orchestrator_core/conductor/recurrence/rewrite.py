@@ -103,7 +103,7 @@ def _tried(graph: Graph, node: Node, goal: Goal) -> tuple[Graph, Site]:
         return graph, Site(NAME, node.source, found, AS_IT_IS, reason)
     against = f"; others would take: {form.against}" if form.against else ""
     if not form.chosen:
-        why = f"a plain loop is the cheapest form{against}"
+        why = f"a plain loop is the form of choice{against}"
         return graph, Site(NAME, node.source, found, AS_IT_IS, why, prices[0])
     after = in_place_of(graph, [node], form.graph, node.outputs)
     settings, why = {"form": form.name}, form.reason + against

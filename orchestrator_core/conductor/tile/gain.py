@@ -34,8 +34,14 @@ and 0.83 of it."""
 
 
 def of_site(was: Price, now: Price, form: Form) -> tuple[Price, Price]:
-    """The seconds of the passes, and of what stood there; bytes are those of the whole graph."""
+    """The seconds of the passes, and of what stood there; bytes are those of the whole graph.
+
+    Where all else is thought to take longer beside the passes than the graph did before, there is
+    nothing to tell apart: both prices are those of the whole.
+    """
     rest = now.seconds - form.seconds
+    if rest >= was.seconds:
+        return was, now
     before = Price(was.seconds - rest, was.temp_bytes)
     return before, Price(form.seconds, now.temp_bytes)
 

@@ -2,13 +2,12 @@
 
 The budget is run in legs, each from one solution and from hot to cold. First comes a short leg from
 every start, and from the best one with two workers' tasks exchanged where that is as good; then
-legs from the best, which begin hot and less hot in turn; a seed that comes later gets a leg of its
-own.
+legs from the best, which begin hot and less hot in turn. Of the seeds that come later the best gets
+a leg of its own; no leg is cut short for them, for what it is worth shows when it is cold.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -38,12 +37,11 @@ LONG, LONG_HOT = 3_000, 12_000
 """Moves for each task in a leg from the best, at least, where the budget has as many; and where
 some legs are hotter than others."""
 
-LATER = 0.4
-"""The part of what is left that a seed may wait for; its leg takes half of what is left then."""
+LATER = 0.5
+"""The part of what is left that a leg from a later seed takes."""
 
 HOPELESS = 1.25
 """A start this many times worse than the best gets no leg."""
-
 
 LISTED_TASKS = 2_000
 """From this many tasks on, a single move gains little: list orders of its own are left out where
@@ -87,7 +85,7 @@ class Race:
     def __init__(self, engine: LaneEngine) -> None:
         self._engine = engine
         self._starts: list[Solution] = []
-        self._late: deque[Solution] = deque()
+        self._late: list[Solution] = []
         self._run = self._rounds = 0
         self._leg: _Leg | None = None
         self._heats, self._long_legs = heats(engine.problem), 0
@@ -108,8 +106,6 @@ class Race:
         elif spent >= self._leg.until:
             self._winner = min(self._winner, (self._engine.current, self._leg.arcs))
             self._leg = self._next_leg(spent)
-        elif self._late and spent >= RACE:
-            self._leg.until = min(self._leg.until, spent + LATER * (1.0 - spent))
         if self._passes > 0 and self._justify():
             return
         leg = self._leg
@@ -156,12 +152,21 @@ class Race:
             self._run += 1
             arcs = self._styles[(self._run + 1) % len(self._styles)]
             return self._leg_to(until, spent, self._heats[0], arcs)
-        while self._late:
-            solution = self._late.popleft()
-            if engine.begin(solution) <= HOPELESS * engine.best:
-                until = spent + 0.5 * (1.0 - spent)
-                return self._leg_to(until, spent, self._heats[-1], self._winner[1])
+        hottest = len(self._heats) > 1 and self._long_legs == 0
+        if not hottest and self._begin_late():
+            until = spent + LATER * (1.0 - spent)
+            return self._leg_to(until, spent, self._heats[-1], self._winner[1])
         return self._long_leg(spent, moves)
+
+    def _begin_late(self) -> bool:
+        """Go on from the best of the later seeds; is it worth a leg of its own? It is not where it
+        is the best of all, from which the next leg begins anyway. The others are dropped."""
+        if not self._late:
+            return False
+        before = self._engine.best
+        seed = min(self._late, key=self._engine.begin)
+        self._late.clear()
+        return before < self._engine.begin(seed) <= HOPELESS * before
 
     def _long_leg(self, spent: float, moves: float) -> _Leg:
         """One from the best solution, hot and less hot in turn."""

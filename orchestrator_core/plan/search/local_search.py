@@ -105,7 +105,10 @@ class _News:
                 continue
             self._kept.append(schedule)
             if schedule is brief.incumbent:
-                self.known = min(self.known, self._engine.value_of(schedule))
+                value = self._engine.value_of(schedule)
+                self.known = min(self.known, value)
+                if value >= self._engine.value:
+                    continue  # what it has itself, or once had
             yield schedule
 
 

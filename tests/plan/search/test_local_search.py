@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -157,3 +159,19 @@ def test_a_seed_that_comes_later_is_searched_from():
         if step == 0:
             brief.incumbent, brief.seeds, best = better, (begin,), better.makespan
     assert best <= better.makespan
+
+
+def test_what_it_has_found_itself_is_no_news_to_it():
+    """A board hands every schedule that it takes over back to all planners, as an object of its
+    own: the search goes on as if nobody had."""
+    instance = random_instance(np.random.default_rng(1), 40, 4)
+
+    def searched(*, is_told):
+        brief = Brief(instance, Budget(iterations=4_000))
+        for proposal in SEARCH.plan(brief):
+            if proposal.schedule is not None:
+                best = proposal.schedule
+                brief.incumbent = copy.copy(best) if is_told else None
+        return best
+
+    assert searched(is_told=True) == searched(is_told=False)
