@@ -53,8 +53,9 @@ PASSES = 3
 JUSTIFIED = 5
 """Rounds between two times that a large schedule is justified."""
 
-DECODED_TASKS = 400
-"""From this many tasks on no leg decodes: a move on the disjunctive graph costs far less there."""
+DECODED_TASKS = 200
+"""From this many tasks on no leg decodes: a move on the disjunctive graph costs far less there
+(decision 0076)."""
 
 
 class Clock(Protocol):
