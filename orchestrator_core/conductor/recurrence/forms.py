@@ -122,10 +122,10 @@ def _against(others: Sequence[Form], plain: Form, gain: float) -> str:
     if not others:
         return ""
     costs = ", ".join(f"{NAMES[form.name]} {1e3 * form.price.seconds:.3g} ms" for form in others)
-    said = f"{costs}; a plain loop {1e3 * plain.price.seconds:.3g} ms"
+    said = f"{costs}, where it takes {1e3 * plain.price.seconds:.3g} ms"
     if min(form.price.seconds for form in others) >= plain.price.seconds:
         return said
-    return f"{said}, and less than {gain:.2g} of it is asked, to be sure"
+    return f"{said}; less than {gain:.2g} of that is asked, to be sure"
 
 
 def _plain(node: Node, goal: Goal) -> Form:

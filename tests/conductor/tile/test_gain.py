@@ -9,13 +9,15 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from orchestrator_core.conductor.cost import on_device
+from orchestrator_core.conductor.cost import Work, on_device
 from orchestrator_core.conductor.cost.known_devices import known_device
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.site import Price
-from orchestrator_core.conductor.tile.gain import refusal_of
+from orchestrator_core.conductor.tile.form import Form
+from orchestrator_core.conductor.tile.gain import of_site, refusal_of
+from orchestrator_core.conductor.tile.price import PassPrice
 from orchestrator_core.conductor.tile.region import grown
 
 MB = 10**6
@@ -88,3 +90,20 @@ def test_memory_is_worth_any_time_to_who_has_not_enough() -> None:
         assert refusal_of(was, now, Goal())
         assert not refusal_of(was, now, Goal(memory=5 * MB))
         assert not refusal_of(was, now, Goal(objective="memory"))
+
+
+@pytest.mark.parametrize(
+    ("whole", "site"),
+    [
+        pytest.param((0.020, 0.015), (0.009, 0.004), id="5 ms less, in what takes 4 now"),
+        pytest.param((0.020, 0.037), (0.020, 0.037), id="all else takes longer than all did"),
+    ],
+)
+def test_what_stood_there_never_took_less_than_nothing(
+    whole: tuple[float, float], site: tuple[float, float]
+) -> None:
+    """Where the passes are 4 ms of the rewritten graph, or 11."""
+    passes = 0.004 if site != whole else 0.011
+    form = Form({}, {}, {0: PassPrice(passes, Work(), tiles=1, skipped=0)})
+    was, now = of_site(Price(whole[0], MB), Price(whole[1], MB), form)
+    assert (was.seconds, now.seconds) == pytest.approx(site)
