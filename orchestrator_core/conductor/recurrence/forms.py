@@ -62,7 +62,7 @@ class Form:
     """Attributes:
     name: as a pinned plan remembers it. chosen: and in words for people; empty of a loop as it is.
     build: makes the graph of the loop alone, guarded or as it mostly runs.
-    reason: why it is chosen if it is. against: what others would cost, if it is the cheapest.
+    reason: why it is chosen if it is. against: what others would cost, where a loop stays one.
     """
 
     name: str

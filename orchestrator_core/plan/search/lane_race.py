@@ -3,7 +3,7 @@
 The budget is run in legs, each from one solution and from hot to cold. First comes a short leg from
 every start, and from the best one with two workers' tasks exchanged where that is as good; then
 legs from the best, which begin hot and less hot in turn. Of the seeds that come later the best gets
-a leg of its own; no leg is cut short for them, for what it is worth shows when it is cold.
+a leg of its own. No leg is cut short for them: what a leg is worth only shows when it is cold.
 """
 
 from __future__ import annotations
