@@ -14,6 +14,7 @@ from orchestrator_core.conductor.cost.batched import without_batches
 from orchestrator_core.conductor.cost.fusion_facts import FREE
 from orchestrator_core.conductor.cost.rules.reductions import BY_SORTING
 from orchestrator_core.conductor.cost.sliced import is_sliced
+from orchestrator_core.conductor.cost.thin_products import without_product
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
@@ -55,7 +56,7 @@ class Simplifier:
             return self._inverse_first(node) or [node]
         if node.name == "mul":
             return self._chosen(node) or self._smaller_first(node) or [node]
-        return without_batches(node) or [node]
+        return without_batches(node) or without_product(node) or [node]
 
     def _negated_later(self, node: Node) -> list[Node]:
         """A sum of negatives is the negative of the sum."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from orchestrator_core.conductor.cost import Device, work_of_node
 from orchestrator_core.conductor.cost.roofline import computing, seconds_of_product
+from orchestrator_core.conductor.cost.thin_products import is_multiplication
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -72,7 +73,7 @@ def _is_read_in_pieces(value: Value, body: Graph) -> bool:
 
 def alone(node: Node, device: Device) -> float:
     """Seconds of a node within a step."""
-    if node.name == "dot_general":
+    if node.name == "dot_general" and not is_multiplication(node):
         return _kernel_s(device) + _product(node, device)
     return SHARE * _kernel_s(device) + _elements(node, device, 1)
 
@@ -90,7 +91,7 @@ def batched(node: Node, moving: Sequence[bool], length: int, device: Device) -> 
     """
     if not any(moving):
         return alone(node, device) / length
-    if node.name != "dot_general":
+    if node.name != "dot_general" or is_multiplication(node):
         return _elements(node, device, length)
     if all(moving):
         # As many products as before; a CPU does them one by one.
