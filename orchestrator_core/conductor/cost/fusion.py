@@ -79,8 +79,8 @@ class _Plan:
         self.flow = flow
         self.library = library_groups(flow)
         self.homes: dict[Node, dict[Node, bool]] = {}
-        self._indexers: dict[Node, set[Node]] = {}
-        self._copies: dict[Node, float] = {}
+        self._indexers: dict[tuple[Node, Node], set[Node]] = {}
+        self._copies: dict[tuple[Node, Node], float] = {}
         self.inner = {node for node, root in self.library.items() if node is not root}
         for node in reversed(flow.nodes):
             if facts.is_loop(node, flow.platform) and node not in self.library:
@@ -91,15 +91,13 @@ class _Plan:
         is_all = len(takers) == len(self.flow.readers[node.output])
         is_all = is_all and node.output not in self.flow.returned
         homes = self._homes(node, takers)
-        if (
-            not homes
-            or not self._may_repeat(node, homes, is_all)
-            or self._grows(node, takers, homes)
-        ):
+        if not homes or not self._may_repeat(node, homes, is_all):
             return
-        if is_all:
+        fitting = {root: again for root, again in homes.items() if self._fits(node, takers, root)}
+        if is_all and len(fitting) == len(homes):
             self.inner.add(node)
-        self.homes[node] = homes
+        if fitting:
+            self.homes[node] = fitting
 
     def _takes(self, reader: Node) -> bool:
         return reader not in self.library and facts.takes_producers(reader, self.flow.platform)
@@ -131,18 +129,21 @@ class _Plan:
         makers = [self.flow.maker.get(value) for value in whole]
         return sum(m is None or m.name not in facts.SPREADING for m in makers)
 
-    def _grows(self, node: Node, takers: Iterable[Node], homes: Mapping[Node, bool]) -> bool:
-        """Would the code of a kernel that computes it inside have too many copies of it? It has one
-        for each way in which its elements are found."""
+    def _fits(self, node: Node, takers: Iterable[Node], root: Node) -> bool:
+        """May the code of a kernel contain that of a node? It has a copy for each way in which its
+        elements are found."""
         indexers: set[Node] = set()
         for reader in takers:
-            passes_on = reader in self.inner and reader.name not in facts.VIEWS
-            indexers |= self._indexers[reader] if passes_on else {reader}
-        copies = sum(self._copies.get(each, 1.0) for each in indexers) / len(homes)
+            if reader is root and reader not in self.inner:
+                indexers.add(reader)
+            elif root in self.homes.get(reader, ()):
+                passes_on = reader.name not in facts.VIEWS
+                indexers |= self._indexers[reader, root] if passes_on else {reader}
+        copies = sum(self._copies.get((each, root), 1.0) for each in indexers)
         if copies > facts.most_copies(node, self.flow.platform):
-            return True
-        self._indexers[node], self._copies[node] = indexers, copies
-        return False
+            return False
+        self._indexers[node, root], self._copies[node, root] = indexers, copies
+        return True
 
     def group(self, root: Node) -> Group:
         nodes: dict[Node, None] = {}
@@ -154,15 +155,17 @@ class _Plan:
             for position, value in self.flow.inputs(node):
                 share = part * facts.share_read(node, position)
                 maker = self.flow.maker.get(value)
-                if maker is None or not self._is_within(maker, node):
+                if maker is None or not self._is_within(maker, node, root):
                     reads[value] = min(value.nbytes, reads.get(value, 0.0) + share * value.nbytes)
                 elif maker not in nodes:
                     open_.append((maker, share))
         return Group(root, tuple(nodes), reads, root in self.library)
 
-    def _is_within(self, maker: Node, reader: Node) -> bool:
+    def _is_within(self, maker: Node, reader: Node, root: Node) -> bool:
         """Is it computed where it is read?"""
-        return maker in self.inner or (maker in self.homes and self._takes(reader))
+        if maker in self.library:
+            return maker in self.inner
+        return root in self.homes.get(maker, ()) and self._takes(reader)
 
 
 def _reuses(reader: Node, value: Value) -> bool:

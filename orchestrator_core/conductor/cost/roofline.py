@@ -7,6 +7,7 @@ each step, but no less than moving what it takes and returns.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from orchestrator_core.conductor.cost.calls import body_of
 from orchestrator_core.conductor.cost.current_device import this_device
@@ -56,7 +57,7 @@ def seconds_of_group(group: Group, device: Device) -> float:
         return seconds(called, device)
     work = work_of_group(group, device.platform)
     made = sum(output.size for output in node.outputs)
-    busy = computing(work, device, _dtype(node)) / _part(node, made, device)
+    busy = _busy_s(group, work, made, device)
     if node.name == "dot_general":
         busy += _turning(node, device)
     elif not group.is_library:
@@ -178,11 +179,23 @@ def product_part(rows: int, columns: int, inner: int, many: int, device: Device)
     return max(1e-6, part)
 
 
-def _part(node: Node, made: int, device: Device) -> float:
-    """The part of the device's rate that a kernel reaches: small ones leave some of it idle."""
-    if node.name != "dot_general":
-        return device.busy(made) * device.part_at_work
-    return product_part(*sides_of(node), device)
+def _busy_s(group: Group, work: Work, made: int, device: Device) -> float:
+    """Of a kernel that moves nothing: of its matrix products, each with the part of the rate that
+    it reaches, and of all else; small kernels leave some of the device idle."""
+    products = [node for node in group.nodes if node.name == "dot_general"]
+    flops = sum(_flops(node) for node in products)
+    others = replace(work, flops=work.flops - flops, dot_flops=work.dot_flops - flops)
+    part = device.busy(made) * device.part_at_work
+    dtype = _dtype(group.root)
+    return computing(others, device, dtype) / part + sum(_of_product(x, device) for x in products)
+
+
+def _of_product(node: Node, device: Device) -> float:
+    return _flops(node) / device.dot_rate(_dtype(node)) / product_part(*sides_of(node), device)
+
+
+def _flops(node: Node) -> float:
+    return 2.0 * math.prod(sides_of(node))
 
 
 def _dtype(node: Node) -> object:

@@ -63,7 +63,7 @@ def test_where_they_are_not() -> None:
     ("before", "names"),
     [
         (lambda x: x @ x.mT, set(NAMES)),
-        (lambda x: x * 2 + 1, {"cumlogsumexp"}),
+        (lambda x: x * 2 + 1, set(NAMES)),
         (lambda x: jax.nn.softplus(x), {"cumlogsumexp"}),
         (jnp.sin, {"cumlogsumexp"}),
     ],
@@ -71,7 +71,8 @@ def test_where_they_are_not() -> None:
 def test_what_loops_make_is_made_again_in_every_level(
     before: Callable[[Any], Any], names: set[str]
 ) -> None:
-    """Measured: a running sum of sines took two to five times as long by a tree."""
+    """Measured: by a tree a running sum of 2 x + 1 took a third of the time, one of sines 2.6 times
+    as long."""
     assert {name for name in NAMES if is_tree(name, 1, False, before=before)} == names
 
 
