@@ -296,3 +296,55 @@ def test_peak_memory_is_that_of_the_compiled_program(function: Callable[..., Any
     temporary = jax.jit(function).lower(x).compile().memory_analysis().temp_size_in_bytes
     graph = read(jax.make_jaxpr(lambda x: jax.tree.leaves(function(x)))(x))
     assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.15, abs=8192)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        pytest.param(lambda x, y: 1 + jnp.outer(x, y), [(256,), (16,)], id="column times row"),
+        pytest.param(lambda x, y: jnp.sin(x @ y), [(256, 1), (1, 16)], id="one element summed"),
+        pytest.param(
+            lambda x, y: 1 + jnp.einsum("ib,bj->bij", x, y), [(256, 8), (8, 16)], id="in batches"
+        ),
+        pytest.param(
+            lambda x, y: jnp.outer(x, y) + jnp.outer(y, x) + jnp.outer(x * x, y),
+            [(64,), (64,)],
+            id="several, added",
+        ),
+        pytest.param(
+            lambda x, y: 1 + jnp.einsum("bi,bi->b", x, y), [(8, 256), (8, 256)], id="of vectors"
+        ),
+        pytest.param(lambda x, y: 1 + x @ y, [(256, 16), (16,)], id="matrix times vector"),
+    ],
+)
+def test_thin_products_are_what_the_compiler_makes_of_them(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]]
+) -> None:
+    """A multiplication that is fused, one with a sum, and a product."""
+    args = [f32(*shape) for shape in shapes]
+    said = jax.jit(function).lower(*args).compile().cost_analysis()
+    work = work_of(read(jax.make_jaxpr(lambda *x: jax.tree.leaves(function(*x)))(*args)), "cpu")
+    assert work.flops == said["flops"]
+    assert work.nbytes == pytest.approx(said["bytes accessed"], rel=0.05)
+
+
+@pytest.mark.parametrize("length", [64, 1024])
+@pytest.mark.parametrize("many", [1, 2], ids=["sum", "affine"])
+def test_a_parallel_scan_is_as_many_kernels_as_the_compiler_makes(length: int, many: int) -> None:
+    """A level is computed within others as long as the code does not have too many copies of it."""
+
+    def combined(left: Any, right: Any) -> Any:
+        scaled = [each * right[0] for each in left]
+        return [scaled[0], *(a + b for a, b in zip(scaled[1:], right[1:], strict=True))]
+
+    def function(*xs: Any) -> Any:
+        if many == 1:
+            return jax.lax.associative_scan(jnp.add, xs[0] + xs[0])
+        return jax.lax.associative_scan(combined, list(xs))[1]
+
+    args = [f32(length, 64)] * many
+    compiled = jax.jit(function).lower(*args).compile()
+    graph = read(jax.make_jaxpr(function)(*args))
+    entry = compiled.as_text().split("ENTRY")[1]
+    assert work_of(graph, "cpu").kernels == pytest.approx(entry.count("fusion("), rel=0.2)
+    assert work_of(graph, "cpu").flops == pytest.approx(compiled.cost_analysis()["flops"], rel=0.15)

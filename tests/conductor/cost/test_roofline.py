@@ -154,3 +154,37 @@ def test_a_loop_of_few_bytes_is_one_function_on_a_cpu() -> None:
     assert priced(affine, *more).seconds > 4 * priced(affine, *few).seconds
     on_gpu = [priced(affine, *each, device=H200).seconds for each in (few, more)]
     assert on_gpu[1] == pytest.approx(on_gpu[0], rel=0.1)
+
+
+def test_a_matrix_meets_one_vector_faster_than_two_on_a_cpu() -> None:
+    """XLA's own loop: 28e9 flops a second, where the library's of two columns has 10e9."""
+    one, two = (priced(product, (256, 256), (256, n)).seconds for n in (1, 2))
+    assert one == pytest.approx(2 * 256**2 / 28e9, rel=0.15)
+    assert two > 3 * one
+
+
+def test_thin_products_make_nothing_else_in_their_kernel_dear() -> None:
+    """Attention of 2,048 rows is one kernel; exponentials are as dear with 4 features as with 64.
+    Measured: 5.2 ms for four heads of 1,024 with 4 features, 10.6 were priced."""
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        return jax.nn.softmax(q @ k.T) @ v
+
+    thin, wide = (priced(attention, *[(2048, n)] * 3).seconds for n in (4, 64))
+    products = [4 * 2048**2 * n / 80e9 * (n + 8) / n for n in (4, 64)]
+    assert wide - thin == pytest.approx(products[1] - products[0], rel=0.05)
+
+
+def test_complex_products_take_four_times_as_long_as_complex_sums() -> None:
+    """Where nothing is moved: a chain of 64. Measured: 0.18 and 0.047 ns."""
+
+    def chained(operation: Any) -> float:
+        def function(x: Any, y: Any) -> Any:
+            for _ in range(64):
+                x = operation(x, y)
+            return x
+
+        given = [jax.ShapeDtypeStruct((4096,), "complex64")] * 2
+        return price(read(jax.make_jaxpr(function)(*given)), known_device("cpu", "cpu")).seconds
+
+    assert chained(jnp.multiply) == pytest.approx(4 * chained(jnp.add), rel=0.15)

@@ -146,3 +146,16 @@ def test_associativity() -> None:
     whole = jax.eval_shape(lambda: jnp.zeros(3, jnp.int32))
     assert is_associative(lambda a, b: [a[0] * b[0]], [whole])
     assert not is_associative(lambda a, b: [a[0] // 2 + b[0]], [whole])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [("complex64", (1024, 64)), ("complex64", (1024, 32)), ("float32", (512, 64))],
+)
+def test_small_ones_are_loops_on_a_cpu(dtype: str, shape: tuple[int, ...]) -> None:
+    """States of an LRU, an S5 and a Griffin. Measured: the loops take 0.26, 0.35 and 0.47 of the
+    time, and 0.3 to 0.35 with gradients."""
+    given = [jnp.ones(shape, dtype)] * 2
+    with on_device(CPU):
+        _, sites, _ = rewritten(last(affine), given, Goal(allow=frozenset({"recurrence"})))
+    assert [site.chosen for site in sites if site.found == "a parallel scan"] == ["a plain loop"]
