@@ -10,6 +10,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph, complete
 from orchestrator_core.conductor.rewrite import Rewrite
 from orchestrator_core.conductor.site import AS_IT_IS, Site
+from orchestrator_core.conductor.tile.factors import with_factors_in_order
 
 REWRITES: Mapping[str, str] = {
     "algebra": "orchestrator_core.conductor.algebra.rewrite:algebra",
@@ -33,7 +34,7 @@ def rewritten(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     they do no more than XLA does, which may fuse the same worse if it is written otherwise."""
     after, sites = _by_all(graph, goal)
     if goal.always or any(site.is_changed and site.gains for site in sites):
-        return after, sites
+        return with_factors_in_order(after), sites
     return graph, [site.left(BY_ITSELF) if site.is_changed else site for site in sites]
 
 

@@ -11,6 +11,7 @@ from orchestrator_core.conductor.tile.candidate import is_pairwise
 from orchestrator_core.conductor.tile.canonical import canonical
 from orchestrator_core.conductor.tile.cumulative.rewrite import block_of, in_blocks
 from orchestrator_core.conductor.tile.cumulative.trees import with_trees
+from orchestrator_core.conductor.tile.factors import with_factors_in_order
 from orchestrator_core.conductor.tile.only_in_tiles import as_before
 from orchestrator_core.conductor.tile.parted import parted
 from orchestrator_core.conductor.tile.ranks.rewrite import with_ranks
@@ -34,7 +35,7 @@ class Prepared:
         large = functools.partial(is_pairwise, settings=settings)
         blocks = in_blocks(graph, large, block_of(settings.tile))
         simple = canonical(parted(chosen_by_position(blocks, large), large), large)
-        simple = spread_by_loops(simple, large)
+        simple = with_factors_in_order(spread_by_loops(simple, large))
         skewed = with_skews(simple, lambda each: each.size >= settings.min_elements)
         return cls(with_ranks(skewed, large), (simple, graph))
 
