@@ -14,8 +14,7 @@ from orchestrator_core.conductor.algebra.judged import site
 from orchestrator_core.conductor.cost import Device, this_device
 from orchestrator_core.conductor.cost.lying import Lying, Numbers, free_axes, is_better_turned
 from orchestrator_core.conductor.cost.operand_copies import swapped, with_copies
-from orchestrator_core.conductor.cost.roofline import seconds_of_product, turning_s
-from orchestrator_core.conductor.cost.turned_rows import TURNING
+from orchestrator_core.conductor.cost.roofline import TURNING, seconds_of_product, turning_s
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
