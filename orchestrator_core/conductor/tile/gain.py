@@ -32,6 +32,10 @@ WORTH_OF_SKEWS = 0.75
 cores: with gradients, 2048 and 4096 positions that were to take 0.78 and 0.72 of the time took 1.09
 and 0.83 of it."""
 
+WORTH_OF_RUNNINGS = 0.7
+"""The same of what runs along tiles in blocks. Measured: `softmax(cumlogsumexp(q k)) v` of
+4 x 1024 x 1024 that was to take 0.86 of the time of a tree of slices took 2.3 of it."""
+
 
 def of_site(was: Price, now: Price, form: Form) -> tuple[Price, Price]:
     """The seconds of the passes, and of what stood there; bytes are those of the whole graph.
@@ -53,20 +57,30 @@ def is_for_time(was: Price, goal: Goal) -> bool:
 
 
 def refusal_of(
-    was: Price, now: Price, goal: Goal, has_coordinates: bool = False, has_skews: bool = False
+    was: Price,
+    now: Price,
+    goal: Goal,
+    has_coordinates: bool = False,
+    has_skews: bool = False,
+    has_runnings: bool = False,
 ) -> str:
     """Why the rewritten graph is not taken; empty if it is.
 
     Args:
         was, now: prices of the whole graph, or of the part that changes.
-        has_coordinates: as of `Region`. has_skews: is something in it skewed?
+        has_coordinates: as of `Region`. has_skews: is something in it skewed? has_runnings: does
+            something run along it in blocks?
     """
     is_smaller = now.temp_bytes < was.temp_bytes
     if goal.objective == "memory":
         return "" if is_smaller else "XLA keeps no more of it than tiles would"
     if goal.memory is not None and was.temp_bytes > goal.memory and is_smaller:
         return ""
-    worth = min(_worth(was, has_coordinates), WORTH_OF_SKEWS if has_skews else WORTH)
+    worth = min(
+        _worth(was, has_coordinates),
+        WORTH_OF_SKEWS if has_skews else WORTH,
+        WORTH_OF_RUNNINGS if has_runnings else WORTH,
+    )
     if now.seconds <= worth * was.seconds:
         return ""
     told = f"in tiles it would take {now.seconds:.2g} s, as it is {was.seconds:.2g} s"

@@ -10,6 +10,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.site import Price, Site
 from orchestrator_core.conductor.tile.candidate import Candidate
+from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
 from orchestrator_core.conductor.tile.form import Form
 from orchestrator_core.conductor.tile.gain import is_for_time, of_site, refusal_of
 from orchestrator_core.conductor.tile.prepared import Prepared
@@ -52,9 +53,18 @@ class Judge:
     def _priced(self, candidate: Candidate, form: Form, before: Graph, after: Graph) -> Verdict:
         was, now = (price(self.prepared.at_best(each, self.goal)) for each in (before, after))
         was, now = of_site(was, now, form)
-        facts = candidate.region.has_coordinates, candidate.rows_of_skews is not None
-        why = "" if self.takes_all else refusal_of(was, now, self.goal, *facts)
+        why = "" if self.takes_all else self._refusal(candidate, form, was, now)
         return Verdict(was, now, why) if why else self._tried(was, now, before, after)
+
+    def _refusal(self, candidate: Candidate, form: Form, was: Price, now: Price) -> str:
+        return refusal_of(
+            was,
+            now,
+            self.goal,
+            has_coordinates=candidate.region.has_coordinates,
+            has_skews=candidate.rows_of_skews is not None,
+            has_runnings=any(runnings_of(each.one) for each in form.passes.values()),
+        )
 
     def _tried(self, was: Price, now: Price, before: Graph, after: Graph) -> Verdict:
         """What is to gain is timed, if time is what it is for, and if that is possible."""

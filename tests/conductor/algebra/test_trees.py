@@ -94,11 +94,12 @@ def test_the_numbers_are_the_same(name: str, is_reverse: bool) -> None:
     np.testing.assert_allclose(made, jax.jit(function)(x), rtol=2e-5, atol=2e-5)
 
 
-def test_tiles_are_judged_beside_trees() -> None:
-    """What trees alone make fast is not done in tiles, in which they take as long."""
+@pytest.mark.parametrize("scale", [1, 8])
+def test_tiles_are_judged_beside_trees(scale: int) -> None:
+    """What trees alone make fast is not done in tiles, in which they take as long or longer."""
 
     def function(q: Any, k: Any, v: Any) -> Any:
-        return jax.nn.softmax(lax.cumlogsumexp(q @ k.mT, axis=2)) @ v
+        return jax.nn.softmax(lax.cumlogsumexp(q @ k.mT / scale, axis=2)) @ v
 
     given = [jax.ShapeDtypeStruct((4, 1024, 64), np.dtype("float32"))] * 3
     graph = read(jax.make_jaxpr(function)(*given))

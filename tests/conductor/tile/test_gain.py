@@ -46,6 +46,16 @@ def test_the_part_of_the_time_that_tiles_may_take(
         assert (refusal_of(was, now, Goal(), has_skews=has_skews) == "") is is_taken
 
 
+def test_more_is_asked_of_what_runs_along_tiles_in_blocks() -> None:
+    was = Price(1e-2, 100 * MB)
+    with on_device(known_device("cpu", "cpu")):
+        refused = [
+            refusal_of(was, Price(k * 1e-2, MB), Goal(), has_runnings=True) for k in (0.69, 0.75)
+        ]
+        assert not refusal_of(was, Price(0.75e-2, MB), Goal())
+    assert [bool(each) for each in refused] == [False, True]
+
+
 @pytest.mark.parametrize(("was_bytes", "part"), [(10 * MB, 0.35), (100 * MB, 0.55)])
 def test_more_is_asked_of_points_whose_coordinates_are_summed(was_bytes: int, part: float) -> None:
     was, more = Price(1e-2, was_bytes), 0.15e-2
