@@ -124,8 +124,8 @@ def test_a_product_that_overflows_does_not_spoil_what_a_loop_never_multiplies() 
 
 
 def test_a_loop_is_priced_with_what_it_takes_in() -> None:
-    """Gates made before and a sum made after it: Mamba's recurrence, with few states, trained, where
-    a step takes so long that the loop alone would not be cheaper."""
+    """Gates made before and a sum made after it: Mamba's recurrence, with few states, trained. On
+    this device a step takes so long that the loop alone would not be cheaper."""
     device = dataclasses.replace(CPU, step_s=1.5e-7)
 
     def loss(x: Any, dt: Any, a: Any, b: Any, c: Any) -> Any:
