@@ -18,6 +18,7 @@ from orchestrator_core.conductor.cost.known_devices import known_device
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.rewriting import rewritten
 from orchestrator_core.conductor.tile.factors import with_factors_in_order
 from tests.conductor.corpus.examine import x64
 
@@ -52,6 +53,16 @@ def test_in_this_order_compiled_products_are_right(function: Callable[..., Any])
         made = with_factors_in_order(graph_of(function))
     with jax.disable_jit():
         expected = function(*arrays())
+    (found,) = jax.jit(lambda *given: evaluate(made, given))(*arrays())
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
+
+
+def test_all_that_is_rewritten_has_them_in_order() -> None:
+    """Not tiles alone."""
+    with on_device(CPU):
+        made, _ = rewritten(graph_of(later_first), Goal(always=True, allow=frozenset({"algebra"})))
+    with jax.disable_jit():
+        expected = later_first(*arrays())
     (found,) = jax.jit(lambda *given: evaluate(made, given))(*arrays())
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
 
