@@ -13,8 +13,9 @@ import math
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.cost.rules.reductions import SCATTERS
+from orchestrator_core.conductor.cost.standing_in import standing_in
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Atom, Value
+from orchestrator_core.conductor.ir.value import Value
 
 
 def without_batches(node: Node) -> list[Node]:
@@ -32,12 +33,8 @@ def without_batches(node: Node) -> list[Node]:
     joined = Value(_jax.ShapedArray((*many, shared + depth), places.dtype))
     copies = [Value(_jax.ShapedArray(each.shape, each.dtype)) for each in added]
     return [
-        _named("iota", node, (), along),
-        _named("concatenate", node, (along, places), joined, dimension=len(many)),
-        *(_named("copy", node, (a,), b) for a, b in zip(added, copies, strict=True)),
+        standing_in("iota", node, (), along),
+        standing_in("concatenate", node, (along, places), joined, dimension=len(many)),
+        *(standing_in("copy", node, (a,), b) for a, b in zip(added, copies, strict=True)),
         dataclasses.replace(node, inputs=(array, joined, *copies)),
     ]
-
-
-def _named(name: str, node: Node, inputs: tuple[Atom, ...], made: Value, **params: int) -> Node:
-    return dataclasses.replace(node, name=name, inputs=inputs, outputs=(made,), params=params)

@@ -134,7 +134,7 @@ class _Plan:
         elements are found."""
         indexers: set[Node] = set()
         for reader in takers:
-            if reader is root and reader not in self.inner:
+            if reader is root:
                 indexers.add(reader)
             elif root in self.homes.get(reader, ()):
                 passes_on = reader.name not in facts.VIEWS

@@ -120,8 +120,7 @@ def seconds_of_product(node: Node, device: Device, again: int = 1, side: int = 0
     """
     rows, columns, inner, many = sides_of(node)
     rows, columns = (rows, columns * again) if side else (rows * again, columns)
-    flops = 2.0 * rows * columns * inner * many
-    busy = flops / device.dot_rate(_dtype(node)) / product_part(rows, columns, inner, many, device)
+    busy = _multiplying((rows, columns, inner, many), device, _dtype(node))
     size = max(1, node.output.size)
     left, right = (node.inputs[k].nbytes * (again if k == side else 1) for k in (0, 1))
     nbytes = left + right + node.output.nbytes // size * rows * columns * many
@@ -183,19 +182,16 @@ def _busy_s(group: Group, work: Work, made: int, device: Device) -> float:
     """Of a kernel that moves nothing: of its matrix products, each with the part of the rate that
     it reaches, and of all else; small kernels leave some of the device idle."""
     products = [node for node in group.nodes if node.name == "dot_general"]
-    flops = sum(_flops(node) for node in products)
+    flops = sum(2.0 * math.prod(sides_of(node)) for node in products)
     others = replace(work, flops=work.flops - flops, dot_flops=work.dot_flops - flops)
     part = device.busy(made) * device.part_at_work
-    dtype = _dtype(group.root)
-    return computing(others, device, dtype) / part + sum(_of_product(x, device) for x in products)
+    multiplying = sum(_multiplying(sides_of(node), device, _dtype(node)) for node in products)
+    return computing(others, device, _dtype(group.root)) / part + multiplying
 
 
-def _of_product(node: Node, device: Device) -> float:
-    return _flops(node) / device.dot_rate(_dtype(node)) / product_part(*sides_of(node), device)
-
-
-def _flops(node: Node) -> float:
-    return 2.0 * math.prod(sides_of(node))
+def _multiplying(sides: tuple[int, int, int, int], device: Device, dtype: object) -> float:
+    """Of a product with `sides_of` these, which moves nothing."""
+    return 2.0 * math.prod(sides) / device.dot_rate(dtype) / product_part(*sides, device)
 
 
 def _dtype(node: Node) -> object:

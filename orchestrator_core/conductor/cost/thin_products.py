@@ -7,12 +7,12 @@ of two vectors is a multiplication and a sum. Seen on a CPU in 0.10.2 (XLA's
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.cost.standing_in import standing_in
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Atom, Value
+from orchestrator_core.conductor.ir.value import Value
 
 
 def is_multiplication(node: Node) -> bool:
@@ -28,7 +28,7 @@ def without_product(node: Node) -> list[Node]:
         shape, summed = node.output.shape, _contracted(node)
         pairs = Value(_jax.ShapedArray((*shape, *summed), node.output.dtype))
         axes = tuple(range(len(shape), len(shape) + len(summed)))
-        total = _named("reduce_sum", node, (pairs,), node.output, axes=axes)
+        total = standing_in("reduce_sum", node, (pairs,), node.output, axes=axes)
         return [*_multiplied(node, pairs), total]
     return []
 
@@ -52,7 +52,7 @@ def _multiplied(node: Node, made: Value) -> list[Node]:
     spread = [Value(_jax.ShapedArray(made.shape, each.dtype)) for each in node.inputs]
     return [
         *(
-            _named(
+            standing_in(
                 "broadcast_in_dim",
                 node,
                 (node.inputs[side],),
@@ -62,7 +62,7 @@ def _multiplied(node: Node, made: Value) -> list[Node]:
             )
             for side in (0, 1)
         ),
-        _named("mul", node, tuple(spread), made),
+        standing_in("mul", node, tuple(spread), made),
     ]
 
 
@@ -78,7 +78,3 @@ def _places(node: Node, side: int) -> tuple[int, ...]:
     place |= {axis: first + k for k, axis in enumerate(free)}
     place |= {axis: last + k for k, axis in enumerate(contracted)}
     return tuple(place[axis] for axis in range(rank))
-
-
-def _named(name: str, node: Node, inputs: tuple[Atom, ...], made: Value, **params: object) -> Node:
-    return dataclasses.replace(node, name=name, inputs=inputs, outputs=(made,), params=params)

@@ -73,9 +73,13 @@ def _is_read_in_pieces(value: Value, body: Graph) -> bool:
 
 def alone(node: Node, device: Device) -> float:
     """Seconds of a node within a step."""
-    if node.name == "dot_general" and not is_multiplication(node):
+    if _is_product(node):
         return _kernel_s(device) + _product(node, device)
     return SHARE * _kernel_s(device) + _elements(node, device, 1)
+
+
+def _is_product(node: Node) -> bool:
+    return node.name == "dot_general" and not is_multiplication(node)
 
 
 def _kernel_s(device: Device) -> float:
@@ -91,7 +95,7 @@ def batched(node: Node, moving: Sequence[bool], length: int, device: Device) -> 
     """
     if not any(moving):
         return alone(node, device) / length
-    if node.name != "dot_general" or is_multiplication(node):
+    if not _is_product(node):
         return _elements(node, device, length)
     if all(moving):
         # As many products as before; a CPU does them one by one.

@@ -12,7 +12,6 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.measured.trial import trial
 from orchestrator_core.conductor.tile.careful import careful
-from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
 from orchestrator_core.conductor.tile.form import Form
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
@@ -52,16 +51,7 @@ def _words(form: Form) -> str:
     skipped = sum(price.skipped for price in form.prices.values())
     said = f"{count} pass{'es' if count > 1 else ''} of {size['i']} x {size['j']} tiles"
     said += f", {skipped} of {tiles} tiles may be skipped" if skipped else ""
-    return said + "".join(f", running sums in blocks of {each}" for each in sorted(_blocks(form)))
-
-
-def _blocks(form: Form) -> set[int]:
-    """Elements of those that running sums along tiles are made from."""
-    return {
-        node.params["running"].block
-        for runner in form.passes.values()
-        for node, _ in runnings_of(runner.one)
-    }
+    return said + "".join(f", running sums in blocks of {each}" for each in sorted(form.blocks))
 
 
 LOOPS = Emission(NAME, Prices, _node, _words, trial)

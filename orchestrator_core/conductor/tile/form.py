@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role
 from orchestrator_core.conductor.tile.candidate import Candidate
-from orchestrator_core.conductor.tile.cumulative.aligned import aligned
+from orchestrator_core.conductor.tile.cumulative.aligned import aligned, runnings_of
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
@@ -36,6 +36,15 @@ class Form:
     @property
     def temp_bytes(self) -> int:
         return max(price.work.temp_bytes for price in self.prices.values())
+
+    @property
+    def blocks(self) -> set[int]:
+        """Elements of the blocks that what runs along tiles is made from; none if nothing does."""
+        return {
+            node.params["running"].block
+            for runner in self.passes.values()
+            for node, _ in runnings_of(runner.one)
+        }
 
     @property
     def looks(self) -> Hashable:

@@ -10,7 +10,6 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.site import Price, Site
 from orchestrator_core.conductor.tile.candidate import Candidate
-from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
 from orchestrator_core.conductor.tile.form import Form
 from orchestrator_core.conductor.tile.gain import is_for_time, of_site, refusal_of
 from orchestrator_core.conductor.tile.prepared import Prepared
@@ -63,7 +62,7 @@ class Judge:
             self.goal,
             has_coordinates=candidate.region.has_coordinates,
             has_skews=candidate.rows_of_skews is not None,
-            has_runnings=any(True for each in form.passes.values() for _ in runnings_of(each.one)),
+            has_runnings=bool(form.blocks),
         )
 
     def _tried(self, was: Price, now: Price, before: Graph, after: Graph) -> Verdict:
