@@ -19,6 +19,7 @@ from orchestrator_core.conductor.cost.loops import carried, trips
 from orchestrator_core.conductor.cost.lying import Lying, is_better_turned
 from orchestrator_core.conductor.cost.rules.registry import moved
 from orchestrator_core.conductor.cost.short_rows import short_rows_s
+from orchestrator_core.conductor.cost.strided import strided_s
 from orchestrator_core.conductor.cost.totals import work_of, work_of_group
 from orchestrator_core.conductor.cost.work import Work
 from orchestrator_core.conductor.ir.graph import Graph
@@ -61,7 +62,7 @@ def seconds_of_group(group: Group, device: Device) -> float:
     if node.name == "dot_general":
         busy += _turning(node, device)
     elif not group.is_library:
-        busy += short_rows_s(group, device)
+        busy += short_rows_s(group, device) + strided_s(group, device)
     moving = work.nbytes / device.byte_rate(work.nbytes)
     return max(busy, moving) + beside_s(group, device) + work.kernels * device.start_s(made)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.tile.apart import kept_apart
 from orchestrator_core.conductor.tile.candidate import is_pairwise
 from orchestrator_core.conductor.tile.canonical import canonical
 from orchestrator_core.conductor.tile.cumulative.rewrite import block_of, in_blocks
@@ -35,6 +36,7 @@ class Prepared:
         large = functools.partial(is_pairwise, settings=settings)
         blocks = in_blocks(graph, large, block_of(settings.tile))
         simple = canonical(parted(chosen_by_position(blocks, large), large), large)
+        simple = kept_apart(simple, large, settings.min_axis)
         simple = with_factors_in_order(spread_by_loops(simple, large))
         skewed = with_skews(simple, lambda each: each.size >= settings.min_elements)
         return cls(with_ranks(skewed, large), (simple, graph))

@@ -136,3 +136,22 @@ def test_a_contrastive_loss_is_not_asked_for_what_runs_along_tiles_is() -> None:
     assert tiles.before is not None
     assert tiles.after is not None
     assert 0.7 < tiles.after.seconds / tiles.before.seconds < 0.9
+
+
+def test_scores_that_are_turned_before_they_are_used_go_into_tiles() -> None:
+    """As gemma has them: rows, heads, columns. A product leaves heads, columns, rows, and XLA reads
+    across the rows of all of it; a tile of it stays in the cache. Measured: half of the time."""
+
+    def loss(q: Any, k: Any, v: Any, mask: Any) -> Any:
+        scores = jnp.einsum("tkgh,skh->tkgs", q, k)
+        weights = jax.nn.softmax(jnp.where(mask[:, None, None], scores, -2.4e38))
+        return jnp.square(jnp.einsum("tkgs,skh->tkgh", weights, v)).sum()
+
+    shapes = ((1024, 2, 4, 128), (1024, 2, 128), (1024, 2, 128))
+    heads = [jax.ShapeDtypeStruct(shape, np.dtype("float32")) for shape in shapes]
+    mask = jax.ShapeDtypeStruct((1024, 1024), np.dtype("bool"))
+    gradient = jax.grad(loss, argnums=(0, 1, 2))
+    graph = read(jax.make_jaxpr(gradient)(*heads, mask))
+    with on_device(known_device("cpu", "cpu")):
+        _, sites = rewritten(graph, Goal(budget_s=60))
+    assert [site.is_changed for site in sites if site.rewrite == "tiling"] == [True]
