@@ -19,15 +19,20 @@ def squares(rows):
 def projected(rows, pairs):
     return pairs * (rows * pairs).sum(2, keepdims=True)
 
+def repeated(weights, rows):
+    return (jnp.broadcast_to(weights[:, None], (64, *rows.shape)) * rows * 2).sum(1)
+
 rows = jnp.zeros((32_769, 3)).at[-1, 0].set(1.0)
 is_right = float(jax.jit(squares)(rows)[-1]) == 1.0
 pairs = jnp.arange(64.0 * 64 * 24).reshape(64, 64, 24) % 11
 is_right &= bool((jax.jit(projected)(pairs[0], pairs) == projected(pairs[0], pairs)).all())
+weights, rows = pairs[0, :, 1], pairs[1]
+is_right &= bool((jax.jit(repeated)(weights, rows) == repeated(weights, rows)).all())
 kinds = [str(device.device_kind) for device in jax.devices()]
 print(json.dumps([jax.__version__, kinds, is_right]))
 """
-"""With sums that jaxlib 0.10.2 gets wrong on CPUs: the last row is left out (jax-ml/jax#39103), and
-numbers of a product are taken from the other side of its diagonal."""
+"""With sums that jaxlib 0.10.2 gets wrong on CPUs: the last row is left out (jax-ml/jax#39103),
+numbers of a product are taken from the other side of its diagonal, and some from anywhere."""
 
 _MODEST = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "JAX_LOG_LEVEL": "ERROR"}
 """A look must not take a device's memory from who is using it."""
