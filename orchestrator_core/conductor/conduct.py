@@ -71,9 +71,9 @@ def conduct(
         print(fast.explain(state, batch))
 
     Whatever JAX can trace can be conducted; arguments and results are any trees of arrays, of any
-    shape and type. What cannot be traced, or has side effects, runs as it was, and `explain` says
-    why. ``jit``, ``grad``, ``vmap``, ``checkpoint`` may stand inside and outside; derivatives are
-    those of the original function, custom rules included.
+    shape and type. What cannot be traced runs as it was, what has side effects as ``jax.jit`` of
+    it, and `explain` says why. ``jit``, ``grad``, ``vmap``, ``checkpoint`` may stand inside and
+    outside; derivatives are those of the original function, custom rules included.
 
     What is looked for, in the names that `allow` and `deny` know:
 

@@ -23,13 +23,16 @@ tracing_for: contextvars.ContextVar[Goal | None] = contextvars.ContextVar(
 )
 """The goal of the conducted function that is being traced now: those inside it are part of it."""
 
+COMPILED = frozenset({"DebugEffect", "OrderedDebugEffect", "IOEffect", "OrderedIOEffect"})
+"""Side effects that a function has when it is compiled, too: it is, as ``jax.jit`` would do it."""
+
 
 class Traced:
     """A function of these shapes and types.
 
     Attributes:
-        program: None if JAX cannot trace it. reason: why the function runs as it was; empty if it
-            is conducted.
+        program: None if JAX cannot trace it, or not for itself. reason: why the function runs as it
+            was; empty if it is conducted.
         captured: tracers of an outer trace that the function has closed over.
         donated: which of the arrays that it is given.
     """
@@ -49,7 +52,7 @@ class Traced:
             given_away = [k + len(captured) for k, is_one in enumerate(donated) if is_one]
             self._jit = functools.partial(jax.jit, donate_argnums=given_away)
             self._run = self._jit(functools.partial(_run, program))
-            self._is_checked = program.goal.check == "none"
+            self._is_checked = program.goal.check == "none" or bool(reason)
 
     @property
     def gives_away(self) -> bool:
@@ -122,25 +125,26 @@ def trace(function: Callable[..., Any], given: Given, goal: Goal, planner: Plann
         return Traced(None, f"JAX cannot trace it: {_said(error)}")
     finally:
         tracing_for.reset(token)
-    if jaxpr.effects:
-        return Traced(None, _effects(jaxpr))
-    if not any(found[-1].is_array):
+    effects = sorted({type(each).__name__ for each in jaxpr.effects})
+    if not COMPILED.issuperset(effects):
+        return Traced(None, _of_effects(effects))
+    if not any(found[-1].is_array) and not effects:
         return Traced(None, "it returns no arrays")
     jaxpr, captured = _jax.with_tracers_as_inputs(jaxpr)
     jaxpr, donated = opened(jaxpr)
     program = Program(jaxpr, goal, planner)
-    return Traced(program, program.why_placed, found[-1], tuple(captured), donated)
+    reason = _of_effects(effects) or program.why_placed
+    return Traced(program, reason, found[-1], tuple(captured), donated)
 
 
 def _run(program: Program, *arrays: Any) -> list[Any]:
     return call(program, arrays)
 
 
-def _effects(jaxpr: Any) -> str:
-    names = sorted({type(each).__name__ for each in jaxpr.effects})
+def _of_effects(names: list[str]) -> str:
     if names == ["NamedAxisEffect"]:
         return "it names an axis that is mapped outside of it, as collectives do"
-    return f"it has side effects ({', '.join(names)})"
+    return f"it has side effects ({', '.join(names)})" if names else ""
 
 
 def _said(error: Exception) -> str:
