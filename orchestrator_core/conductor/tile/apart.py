@@ -41,7 +41,8 @@ def kept_apart(graph: Graph, is_pairwise: Callable[[Atom], bool], min_axis: int)
 
 
 def merged(given: Sequence[int], made: Sequence[int]) -> Groups | None:
-    """Which axes a reshape merges into each that it makes; None if it does anything else."""
+    """Which axes a reshape merges into each that it makes; None if it merges none, or does anything
+    else."""
     left, groups = [size for size in given if size != 1][::-1], []
     for size in made:
         group: list[int] = []
@@ -50,7 +51,8 @@ def merged(given: Sequence[int], made: Sequence[int]) -> Groups | None:
         if math.prod(group) != size:
             return None
         groups.append(tuple(group) or (1,))
-    return None if left else tuple(groups)
+    is_merged = not left and any(len(group) > 1 for group in groups)
+    return tuple(groups) if is_merged else None
 
 
 def _flat(groups: Groups) -> tuple[int, ...]:
@@ -115,12 +117,7 @@ class _Walk:
             return
         source = self.apart[given][0] if given in self.apart else given
         groups = merged(source.shape, node.output.shape)
-        is_merged = groups is not None and any(len(group) > 1 for group in groups)
-        if (
-            is_merged
-            and groups is not None
-            and (given in self.apart or self._starts(given, groups))
-        ):
+        if groups is not None and (given in self.apart or self._starts(given, groups)):
             apart = self._shaped(source, _flat(groups), node)
             self.apart[node.output] = (apart, groups)
         if given in self.apart:
@@ -143,9 +140,8 @@ class _Walk:
     def _elementwise(self, node: Node) -> None:
         shape = node.output.shape
         like = [each for each in node.inputs if each in self.apart and each.shape == shape]
-        if not like:
-            return
-        self._each(node, self._groups(like[0]))
+        if like:
+            self._each(node, self._groups(like[0]))
 
     def _each(self, node: Node, groups: Groups) -> None:
         self._put(node, node.inputs, [_within(each.shape, groups) for each in node.inputs], groups)
@@ -201,7 +197,9 @@ class _Walk:
         made = Value(_jax.ShapedArray(_flat(groups), node.output.dtype))
         if params:
             params = {**node.params, **params}
-            new = of_primitive(node.primitive, atoms, (made,), params, source=node.source)
+            new = of_primitive(
+                node.primitive, atoms, (made,), params, source=node.source, context=node.context
+            )
         else:
             new = dataclasses.replace(node, inputs=atoms, outputs=(made,))
         self.replaced.add(node)

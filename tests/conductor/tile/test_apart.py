@@ -78,7 +78,8 @@ def apart(function: Callable[..., Any]) -> tuple[Graph, Graph]:
         ((6, 4), (2, 3, 4), None),
         ((4, 6), (6, 4), None),
         ((0, 3), (0,), None),
-        ((), (1,), ((1,),)),
+        ((), (1,), None),
+        ((4, 1, 5), (1, 4, 5), None),
     ],
 )
 def test_which_axes_a_reshape_merges(given: Any, made: Any, groups: Any) -> None:
