@@ -49,6 +49,7 @@ __all__ = [
     "context_of",
     "inner",
     "is_jaxpr",
+    "live",
     "new_primitive",
     "optimization_barrier_p",
     "scan_counts",
@@ -69,6 +70,40 @@ def trace(function: Callable[..., Any], avals: Sequence[Any]) -> Jaxpr:
         Exception: whatever JAX says of functions that it cannot trace.
     """
     return jax.make_jaxpr(function)(*avals)
+
+
+def live(jaxpr: Jaxpr) -> Jaxpr:
+    """Without what no output needs, also of loops, as ``jax.jit`` leaves it out before it compiles:
+    XLA does not drop what a loop carries. The inputs stay."""
+    from jax.interpreters import partial_eval  # its names are not promised in any version
+
+    body, constants = inner(jaxpr)
+    try:
+        made, _ = partial_eval.dce_jaxpr(body, [True] * len(body.outvars), True)
+        if _extent(made) == _extent(body):
+            return jaxpr
+        if hasattr(jaxpr, "jaxpr"):
+            return type(jaxpr)(made, constants)
+        kept = inner(made)[1] or constants
+        return trace(
+            lambda *arrays: list(jax.core.eval_jaxpr(made, kept, *arrays)),
+            [each.aval for each in body.invars],
+        )
+    except Exception:  # of a version that does it otherwise: it is right as it is, too
+        return jaxpr
+
+
+def _extent(jaxpr: Jaxpr) -> int:
+    """How many equations and values there are, in bodies too."""
+    body, _ = inner(jaxpr)
+    return sum(
+        1 + len(each.outvars) + sum(map(_extent, _bodies(each.params))) for each in body.eqns
+    )
+
+
+def _bodies(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
+    for value in params.values():
+        yield from (x for x in (value if isinstance(value, tuple) else (value,)) if is_jaxpr(x))
 
 
 def with_tracers_as_inputs(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:

@@ -33,14 +33,14 @@ class Ready:
         sites, changed: how many sites were found, and how many of them run in another form.
         origin: who decided, as in `Planned`.
         argument_bytes: of the arguments on the device. extra_bytes: of results and temporary
-            values beside them, as XLA counts them. Both 0 where it runs as it was.
+            values beside them, as XLA counts them. Both 0 where it is not compiled.
     """
 
     def __init__(self, reason: str, traced: Traced | None = None, compiled: Any = None) -> None:
         self.reason, self._traced, self._compiled = reason, traced, compiled
         self.sites = self.changed = self.argument_bytes = self.extra_bytes = 0
         self.origin = ""
-        if traced is not None and traced.program is not None:
+        if traced is not None and traced.program is not None and not reason:
             planned = traced.program.planned
             self.sites, self.origin = len(planned.sites), planned.origin
             self.changed = sum(site.is_changed for site in planned.sites)
@@ -49,6 +49,10 @@ class Ready:
             self.argument_bytes = int(memory.argument_size_in_bytes)
             made = memory.output_size_in_bytes + memory.temp_size_in_bytes
             self.extra_bytes = int(made - memory.alias_size_in_bytes)
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._compiled is not None
 
     def __str__(self) -> str:
         """What was done about the function, in one line."""
@@ -121,9 +125,9 @@ class Ahead:
 
         def run() -> Any:
             with _on(device):
-                if ready.reason:
-                    return self.conducted.original(*args, **kwargs)
-                return ready(given.arrays)
+                if ready.is_compiled:
+                    return ready(given.arrays)
+                return self.conducted.original(*args, **kwargs)
 
         return Prepared(run, ready, is_new, self._clock() - begun)
 
@@ -142,7 +146,7 @@ class Ahead:
     def _new(self, given: Given, traced: Traced) -> Ready:
         self.compiled += 1
         try:
-            return Ready("", traced, traced.compile(given.arrays))
+            return Ready(traced.reason, traced, traced.compile(given.arrays))
         except Exception as error:  # whatever it is, the original will say it better
             return Ready(f"it could not be prepared: {type(error).__name__}: {_first_line(error)}")
 

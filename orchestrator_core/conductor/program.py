@@ -26,14 +26,15 @@ class Program:
     may share it.
 
     Attributes:
-        jaxpr: the original, closed. goal: what it is rewritten for. planner: who decides. what: in
-            words, for whom it stands beside the function, such as ``its pullback``.
+        jaxpr: the original, closed, without what nobody needs. goal: what it is rewritten for.
+        planner: who decides. what: in words, for whom it stands beside the function, such as ``its
+            pullback``.
     """
 
     def __init__(
         self, jaxpr: Any, goal: Goal, planner: Planner | None = None, what: str = ""
     ) -> None:
-        self.jaxpr, self.goal, self.what = jaxpr, goal, what
+        self.jaxpr, self.goal, self.what = _jax.live(jaxpr), goal, what
         self.planner = planner or Planner()
         self._lock = threading.RLock()
         self._planned: Planned | None = None

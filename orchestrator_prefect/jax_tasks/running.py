@@ -66,7 +66,7 @@ def _run(function: JaxFunction, place: Place, prepared: Prepared, call: Any) -> 
     begun = clock()
     with place.admitted(call, ready.extra_bytes):
         note(setup_seconds=prepared.seconds + clock() - begun)
-        if not ready.reason:
+        if ready.is_compiled:
             note(device_bytes=ready.argument_bytes + ready.extra_bytes)
         return prepared()
 

@@ -73,19 +73,21 @@ def returns_a_number(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "said", "is_compiled"),
     [
-        (branches, "TracerBoolConversionError"),
-        (returns_a_number, "ConcretizationTypeError"),
-        (prints_values, "side effects"),
-        (lambda x: 3, "no arrays"),
+        (branches, "TracerBoolConversionError", False),
+        (returns_a_number, "ConcretizationTypeError", False),
+        (prints_values, "side effects", True),
+        (lambda x: 3, "no arrays", False),
     ],
 )
-def test_what_cannot_be_traced_runs_as_it_is_and_says_why(function: Any, said: str) -> None:
+def test_what_is_not_conducted_runs_as_it_is_and_says_why(
+    function: Any, said: str, is_compiled: bool
+) -> None:
     x = jnp.arange(3.0)
     prepared = Ahead(function, Goal()).prepare((x,), {})
     assert said in prepared.ready.reason
-    assert not prepared.is_new
+    assert prepared.is_new == prepared.ready.is_compiled == is_compiled
     np.testing.assert_array_equal(prepared(), function(x))
 
 

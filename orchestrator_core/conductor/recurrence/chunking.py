@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from orchestrator_core.conductor.cost import Device
+from orchestrator_core.conductor.cost import Device, price
 from orchestrator_core.conductor.facts.recurrent import in_words, systems_of
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
@@ -16,6 +16,8 @@ from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 
 WORTH = 0.03
 """The least part of the time of both loops that must be saved."""
+
+FASTER = "what would be kept takes longer to move than to compute"
 
 OTHERS = 2
 """How many times as much as what is kept goes through the cache until it is read. Measured, EPYC,
@@ -45,11 +47,16 @@ def _tried(graph: Graph, pair: Pair, device: Device, goal: Goal) -> tuple[Graph,
     if not reason or (known is not None and not known.is_changed):
         return graph, Site(NAME, source, found, AS_IT_IS, reason, before, after)
     try:
-        graph = in_chunks(graph, pair, chunks)
+        made = in_chunks(graph, pair, chunks)
     except Exception as error:
         return graph, Site(NAME, source, found, AS_IT_IS, f"{type(error).__name__}: {error}")
+    if known is None and reason == FASTER:
+        was, now = price(graph, device).seconds, price(made, device).seconds
+        if now >= was:
+            reason = f"in chunks all of it would take {now:.2g} s, as it is {was:.2g} s"
+            return graph, Site(NAME, source, found, AS_IT_IS, reason, before, after)
     chosen, settings = f"recomputed in chunks of {chunks.size} steps", {"size": chunks.size}
-    return graph, Site(NAME, source, found, chosen, reason, before, after, settings)
+    return made, Site(NAME, source, found, chosen, reason, before, after, settings)
 
 
 def _seconds_now(pair: Pair, device: Device) -> float:
@@ -81,5 +88,5 @@ def _reason(before: Price, after: Price, pair: Pair, device: Device, goal: Goal)
         is_left_to_loops = goal.permits("loops") and states <= after.temp_bytes
         return "" if is_left_to_loops else "less memory was asked for"
     if before.seconds - after.seconds > WORTH * whole:
-        return "what would be kept takes longer to move than to compute"
+        return FASTER
     return ""

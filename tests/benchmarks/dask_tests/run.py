@@ -7,14 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import distributed
 
+from tests.benchmarks._outcomes import Outcomes, compared, outcomes_of
 from tests.benchmarks.dask_tests.preload import FOLLOW
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,9 +27,6 @@ SETTINGS = {"addopts": "", "filterwarnings": "", "timeout": "60", "timeout_metho
 PLUGINS = ("no:asyncio", "no:cacheprovider", "tests.benchmarks.dask_tests.ahead")
 """Of pytest."""
 
-Outcomes = dict[str, str]
-"""By test: "passed", "skipped" or what went wrong."""
-
 
 def run(clone: Path, files: Sequence[str], only: str, follow: bool) -> dict[str, Any]:
     """Both runs, and what differs."""
@@ -41,13 +37,7 @@ def run(clone: Path, files: Sequence[str], only: str, follow: bool) -> dict[str,
         extra = {"DASK_DISTRIBUTED__SCHEDULER__PRELOAD": repr([PRELOAD])}
         extra |= {FOLLOW: "1"} if follow else {}
         ours = _outcomes(home, "ours", files, only, extra)
-    before = {name for name, why in plain.items() if _fails(why)}
-    worse = {name: why for name, why in ours.items() if _fails(why) and name not in before}
-    found = {"plain": _counted(plain), "ours": _counted(ours), "only_ours_fail": worse}
-    print("without the plugin", found["plain"], "with it", found["ours"])
-    for name, why in worse.items():
-        print(f"  {name}: {why}")
-    return found
+    return compared(plain, ours, "without the plugin", "with it")
 
 
 def _lay_out(home: Path, clone: Path) -> None:
@@ -73,22 +63,4 @@ def _outcomes(
         stdout=subprocess.DEVNULL,
         check=False,  # tests may fail: which, the report says
     )
-    cases = ElementTree.parse(report).iter("testcase")
-    return {f"{case.get('classname')}::{case.get('name')}": _outcome(case) for case in cases}
-
-
-def _outcome(case: ElementTree.Element) -> str:
-    for kind in ("failure", "error", "skipped"):
-        found = case.find(kind)
-        if found is not None:
-            lines = (found.get("message") or kind).strip().splitlines()
-            return kind if kind == "skipped" else lines[0][:200]
-    return "passed"
-
-
-def _fails(outcome: str) -> bool:
-    return outcome not in ("passed", "skipped")
-
-
-def _counted(outcomes: Outcomes) -> dict[str, int]:
-    return dict(Counter("failed" if _fails(each) else each for each in outcomes.values()))
+    return outcomes_of(report)
