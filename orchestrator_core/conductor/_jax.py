@@ -80,10 +80,10 @@ def live(jaxpr: Jaxpr) -> Jaxpr:
     body, constants = inner(jaxpr)
     try:
         made, _ = partial_eval.dce_jaxpr(body, [True] * len(body.outvars), True)
-        if _extent(made) == _extent(body):
-            return jaxpr
         if hasattr(jaxpr, "jaxpr"):
             return type(jaxpr)(made, constants)
+        if _extent(made) == _extent(body):
+            return jaxpr
         kept = inner(made)[1] or constants
         return trace(
             lambda *arrays: list(jax.core.eval_jaxpr(made, kept, *arrays)),
