@@ -113,6 +113,19 @@ def test_the_row_sums_of_a_backward_pass_are_read_off(function: Callable[..., An
     assert len(passes(check(gradient(function), ARRAYS, settings))) == 2
 
 
+def test_a_product_that_sums_over_them_takes_them_merged() -> None:
+    """XLA has products of one summed axis."""
+
+    def mixed(q: Any, k: Any, v: Any, mask: Any) -> Any:
+        scores = jnp.einsum("tkgh,skh->tkgs", q.reshape(T, K, G, H), k).reshape(T, K * G, T)
+        return jnp.einsum("tns,n->ts", jnp.tanh(scores), jnp.arange(1.0, K * G + 1))
+
+    graph, new = apart(mixed)
+    np.testing.assert_allclose(evaluate(new, ARRAYS)[0], evaluate(graph, ARRAYS)[0], rtol=1e-5)
+    last = [node for node in new.nodes if node.name == "dot_general"][-1]
+    assert [len(axes) for axes in last.params["dimension_numbers"][0]] == [1, 1]
+
+
 def test_axes_that_may_be_tiled_stay_merged() -> None:
     """Blocks of rows make the rows of a table of pairs: none of them alone is worth tiles."""
 
