@@ -102,7 +102,7 @@ class _Walk:
         elif node.name in REDUCTIONS and "axes" in node.params:
             groups, axes = self._groups(node.inputs[0]), node.params["axes"]
             left = tuple(group for axis, group in enumerate(groups) if axis not in axes)
-            self._put(node, node.inputs, [groups], left, axes=_places(groups, axes))
+            self._put(node, [groups], left, axes=_places(groups, axes))
         elif node.name == "broadcast_in_dim" and len(node.inputs) == 1:
             self._spread(node, self._groups(node.inputs[0]))
         elif node.name == "dot_general":
@@ -144,12 +144,12 @@ class _Walk:
             self._each(node, self._groups(like[0]))
 
     def _each(self, node: Node, groups: Groups) -> None:
-        self._put(node, node.inputs, [_within(each.shape, groups) for each in node.inputs], groups)
+        self._put(node, [_within(each.shape, groups) for each in node.inputs], groups)
 
     def _turn(self, node: Node, given: Groups) -> None:
         order = node.params["permutation"]
         groups = tuple(given[axis] for axis in order)
-        self._put(node, node.inputs, [given], groups, permutation=_places(given, order))
+        self._put(node, [given], groups, permutation=_places(given, order))
 
     def _spread(self, node: Node, given: Groups) -> None:
         axes, shape = node.params["broadcast_dimensions"], node.output.shape
@@ -161,7 +161,7 @@ class _Walk:
     def _spread_to(self, node: Node, given: Groups, groups: Groups) -> None:
         places = _places(groups, node.params["broadcast_dimensions"])
         shape = _flat(groups)
-        self._put(node, node.inputs, [given], groups, shape=shape, broadcast_dimensions=places)
+        self._put(node, [given], groups, shape=shape, broadcast_dimensions=places)
 
     def _product(self, node: Node) -> None:
         large = [k for k in (0, 1) if node.inputs[k] in self.apart]
@@ -176,24 +176,23 @@ class _Walk:
 
     def _multiply(self, node: Node, left: Groups, right: Groups) -> None:
         sides, given = Sides.of(node), (left, right)
-        first = [left[axis] for axis in (*sides.batch[0], *sides.free[0])]
-        groups = (*first, *(right[axis] for axis in sides.free[1]))
         numbers = tuple(
             tuple(_places(given[k], axes[k]) for k in (0, 1))
             for axes in (sides.contracted, sides.batch)
         )
-        self._put(node, node.inputs, given, groups, dimension_numbers=numbers)
+        self._put(node, given, sides.out(left, right), dimension_numbers=numbers)
 
     def _put(
         self,
         node: Node,
-        inputs: Sequence[Atom],
         given: Sequence[Groups],
         groups: Groups,
         **params: object,
     ) -> None:
         """Instead of a node the same with axes apart, and merged for whom else may read it."""
-        atoms = tuple(self._as(each, its, node) for each, its in zip(inputs, given, strict=True))
+        atoms = tuple(
+            self._as(each, its, node) for each, its in zip(node.inputs, given, strict=True)
+        )
         made = Value(_jax.ShapedArray(_flat(groups), node.output.dtype))
         if params:
             params = {**node.params, **params}
@@ -233,23 +232,12 @@ class _Walk:
             order = maker.params["permutation"]
             self._turn(maker, tuple(groups[order.index(axis)] for axis in range(len(order))))
         elif maker.name == "dot_general":
-            self._multiply(maker, *_factors(maker, groups))
+            plain = [_plain(each.shape) for each in maker.inputs]
+            self._multiply(maker, *map(tuple, Sides.of(maker).back(groups, plain)))
         elif maker.name == "broadcast_in_dim" and len(maker.inputs) == 1:
             axes = maker.params["broadcast_dimensions"]
             given = _within(maker.inputs[0].shape, tuple(groups[axis] for axis in axes))
             self._spread_to(maker, given, groups)
-
-
-def _factors(product: Node, groups: Groups) -> tuple[Groups, Groups]:
-    """Those of the factors of a product, from those of its result."""
-    sides, left = Sides.of(product), iter(groups)
-    given = [[*_plain(each.shape)] for each in product.inputs]
-    for p, q in zip(*sides.batch, strict=True):
-        given[0][p] = given[1][q] = next(left)
-    for side in (0, 1):
-        for axis in sides.free[side]:
-            given[side][axis] = next(left)
-    return tuple(given[0]), tuple(given[1])
 
 
 def _within(shape: Sequence[int], groups: Groups) -> Groups:

@@ -111,21 +111,13 @@ def _within(term: Term, summand: Labels) -> Labels | None:
     return [to.get(k) if d != 1 else None for k, d in enumerate(shape)]
 
 
-def _operand_labels(node: Node, out: Labels) -> tuple[Labels, Labels]:
+def _operand_labels(node: Node, out: Labels) -> list[Labels]:
     """Of both operands of a product, from those of its result."""
-    sides, left = Sides.of(node), iter(out)
-    made: tuple[Labels, Labels] = (
-        [None] * len(node.inputs[0].shape),
-        [None] * len(node.inputs[1].shape),
-    )
-    for p, q in zip(*sides.batch, strict=True):
-        made[0][p] = made[1][q] = next(left)
-    for side in (0, 1):
-        for k in sides.free[side]:
-            made[side][k] = next(left)
+    sides = Sides.of(node)
+    inner: list[Labels] = [[None] * len(each.shape) for each in node.inputs]
     for number, (p, q) in enumerate(zip(*sides.contracted, strict=True)):
-        made[0][p] = made[1][q] = f"c{number}"
-    return made
+        inner[0][p] = inner[1][q] = f"c{number}"
+    return sides.back(out, inner)
 
 
 def _read_off(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from orchestrator_core.conductor.facts.axes import Axis, Spec, roles, untiled
 from orchestrator_core.conductor.facts.transfer.rule import RULES, Onward, Rule
 from orchestrator_core.conductor.ir.node import Node
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,20 +41,30 @@ class Sides:
         batch = zip(*self.batch, strict=True)
         return [*batch, *zip(*self.contracted, strict=True)]
 
-    def out(self, left: Spec, right: Spec) -> Spec:
+    def out(self, left: Sequence[T], right: Sequence[T]) -> tuple[T, ...]:
+        """What belongs to the result's axes, from what belongs to those of the operands."""
         first = [left[k] for k in (*self.batch[0], *self.free[0])]
         return (*first, *(right[k] for k in self.free[1]))
 
+    def back(self, out: Iterable[T], contracted: Sequence[Sequence[T]]) -> list[list[T]]:
+        """What belongs to the operands' axes, from what belongs to the result's.
+
+        Args:
+            contracted: for each operand, what belongs to its axes that the result does not have;
+                others are not looked at.
+        """
+        made, left = [list(each) for each in contracted], iter(out)
+        for p, q in zip(*self.batch, strict=True):
+            made[0][p] = made[1][q] = next(left)
+        for side in (0, 1):
+            for k in self.free[side]:
+                made[side][k] = next(left)
+        return made
+
 
 def _back(node: Node, spec: Spec) -> list[Spec]:
-    sides, left = Sides.of(node), iter(spec)
-    made: list[list[Axis]] = [list(untiled(each.shape)) for each in node.inputs]
-    for p, q in zip(*sides.batch, strict=True):
-        made[0][p] = made[1][q] = next(left)
-    for side in (0, 1):
-        for k in sides.free[side]:
-            made[side][k] = next(left)
-    return [tuple(each) for each in made]
+    contracted = [untiled(each.shape) for each in node.inputs]
+    return [tuple(each) for each in Sides.of(node).back(spec, contracted)]
 
 
 def _forward(node: Node, place: int, spec: Spec) -> Onward:
