@@ -144,7 +144,10 @@ def _run(program: Program, *arrays: Any) -> list[Any]:
 def _of_effects(names: list[str]) -> str:
     if names == ["NamedAxisEffect"]:
         return "it names an axis that is mapped outside of it, as collectives do"
-    return f"it has side effects ({', '.join(names)})" if names else ""
+    if not names:
+        return ""
+    how = ", and is compiled as by jax.jit" if COMPILED.issuperset(names) else ""
+    return f"it has side effects ({', '.join(names)}){how}"
 
 
 def _said(error: Exception) -> str:

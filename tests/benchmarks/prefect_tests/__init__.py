@@ -29,6 +29,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     if options.prefect is None:
         print("prefect_tests: no --prefect, nothing to run")
         return {}
+    if not (options.prefect / "tests").is_dir():
+        raise SystemExit(f"prefect_tests: {options.prefect} is no clone of PrefectHQ/prefect")
     from tests.benchmarks.prefect_tests.run import run
 
     return run(options.prefect, options.prefect_files, options.only)
