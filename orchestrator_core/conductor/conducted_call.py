@@ -37,6 +37,10 @@ def _evaluate(*arrays: Any, program: Program) -> list[Any]:
     return program.run(*arrays)
 
 
+def _lowered(platform: str, program: Program) -> bytes | None:
+    return program.lowered(platform)
+
+
 def _avals(*_: Any, program: Program) -> list[Any]:
     return program.out_avals
 
@@ -189,7 +193,9 @@ def _part_batch(arrays: Sequence[Any], axes: Sequence[Any], part: Part) -> Any:
     return _part.bind(*arrays, part=batched), out
 
 
-_call = _jax.new_primitive("conducted", _evaluate, _avals, _jvp, _batch, _transpose, _linearize)
+_call = _jax.new_primitive(
+    "conducted", _evaluate, _avals, _jvp, _batch, _transpose, _linearize, _lowered
+)
 _push = _jax.new_primitive(
     "conducted_tangents", _pushed, _pushed_avals, _push_jvp, _push_batch, _pull
 )

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 
 from orchestrator_core.conductor.cost import device_store
+from orchestrator_core.conductor.planning.folder import make_room
 
 MOST_BYTES = 4 * 2**30
 """Of all programs that are kept; of more, the oldest go until half of it is left."""
@@ -49,19 +50,6 @@ def folder() -> Path:
     lack some of its instructions."""
     about = hashlib.blake2b(_processor().encode(), digest_size=6).hexdigest()
     return device_store.folder() / "programs" / about
-
-
-def make_room(place: Path, most: int) -> None:
-    """Delete the oldest if there are more than so many bytes. Another process may do the same."""
-    files = sorted((each.stat().st_mtime, each.stat().st_size, each) for each in place.iterdir())
-    left = sum(size for _, size, _ in files)
-    if left <= most:
-        return
-    for _, size, file in files:
-        if left <= most // 2:
-            return
-        file.unlink(missing_ok=True)
-        left -= size
 
 
 def _processor() -> str:

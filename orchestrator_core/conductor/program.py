@@ -96,9 +96,18 @@ class Program:
     def run(self, *arrays: Any) -> list[Any]:
         """As it runs now. Where nothing was changed XLA is given what it was given before, since
         the same written otherwise may be fused otherwise: a loop took 1.4 times as long."""
-        if not any(site.is_changed for site in self.planned.sites):
+        if not self.planned.is_changed:
             return self.original(*arrays)
         return evaluate(self.graph, arrays)
+
+    def lowered(self, platform: str) -> bytes | None:
+        """What `run` is lowered to for one device, where another process has left it, or where it
+        is worth leaving to others; else None. Of GPUs nothing is left: what their kernels are
+        lowered to may be of use in one process only."""
+        planned = self.planned
+        if planned.kept is None or not planned.is_changed or platform != "cpu":
+            return None
+        return planned.kept.lowered(lambda: _jax.lowered(self.run, self.avals, platform))
 
     def original(self, *arrays: Any) -> list[Any]:
         """As it was."""

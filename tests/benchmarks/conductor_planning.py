@@ -1,7 +1,8 @@
 """How long `conduct` itself takes with a training step of twelve layers, tracing and compiling not
-counted: for the first time, again in the process, and in another process that finds the plan cache.
-And how long a JAX task waits until it is compiled, all counted, where nothing is kept on disk and
-where all is, beside plain `jax.jit`.
+counted: for the first time, again in the process, and in another process that finds the plan cache;
+and how long it takes to lower what it makes, beside what it was. And how long a JAX task waits
+until it is compiled, all counted, where nothing is kept on disk and where all is, beside plain
+`jax.jit`.
 """
 
 from __future__ import annotations
@@ -20,26 +21,38 @@ PROGRAM = f"""
 import json, time
 import jax
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.conducted_call import call
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.read import read
-from orchestrator_core.conductor.planning.planner import Planner
+from orchestrator_core.conductor.program import Program
 from tests.benchmarks.conductor.cases.transformers import train_step
 
 step, arguments = train_step({LAYERS}, {LENGTH})
 flat, tree = jax.tree.flatten(tuple(arguments))
 
-def traced():
-    return _jax.trace(lambda *a: jax.tree.leaves(step(*tree.unflatten(a))), map(jax.typeof, flat))
+def plainly(*arrays):
+    return jax.tree.leaves(step(*tree.unflatten(arrays)))
+
+def seconds(do):
+    begun = time.perf_counter()
+    made = do()
+    return made, time.perf_counter() - begun
 
 def planned():
-    jaxpr = traced()
-    begun = time.perf_counter()
-    origin = Planner().plan(jaxpr, Goal()).origin
-    return origin, time.perf_counter() - begun
+    jaxpr = _jax.trace(plainly, map(jax.typeof, flat))
+    program = Program(jaxpr, Goal())
+    return program, seconds(lambda: program.planned.origin)
 
-origin, first = planned()
-again = [planned()[1] for _ in range(5)]
-print(json.dumps([len(read(traced()).nodes), origin, first, sorted(again)[2]]))
+def lowered(function):
+    traced = jax.jit(function).trace(*flat)
+    return seconds(traced.lower)[1]
+
+program, (origin, first) = planned()
+lowering = lowered(lambda *arrays: call(program, arrays))
+again = [planned()[1][1] for _ in range(5)]
+print(json.dumps([
+    len(read(program.jaxpr).nodes), origin, first, sorted(again)[2], lowering, lowered(plainly)
+]))
 """
 
 WHOLE = f"""
@@ -67,21 +80,28 @@ def measure() -> dict[str, Any]:
 
 
 def _planning() -> dict[str, Any]:
-    new, again, from_disk = [], [], []
+    first: list[list[float]] = []
+    other: list[list[float]] = []
     for _ in range(PROCESSES):
         with tempfile.TemporaryDirectory() as cache:
-            nodes, _, first, known = _process(PROGRAM, cache)
-            _, origin, other, _ = _process(PROGRAM, cache)
+            nodes, _, *seconds = _process(PROGRAM, cache)
+            _, origin, *later = _process(PROGRAM, cache)
         if origin != "the plan cache":
             raise RuntimeError(f"decided by {origin}, not by the plan cache")
-        new.append(first)
-        again.append(known)
-        from_disk.append(other)
+        first.append(seconds)
+        other.append(later)
+    planning, again, lowering, plain = map(statistics.median, zip(*first, strict=True))
+    by_cache, _, lowering_by_cache, _ = map(statistics.median, zip(*other, strict=True))
     return {
         "operations": nodes,
-        "first": round(statistics.median(new), 2),
-        "again_in_the_process": round(statistics.median(again), 3),
-        "in_another_process_by_the_plan_cache": round(statistics.median(from_disk), 2),
+        "first": round(planning, 2),
+        "again_in_the_process": round(again, 3),
+        "in_another_process_by_the_plan_cache": round(by_cache, 3),
+        "lowering": {
+            "plain": round(plain, 2),
+            "first": round(lowering, 2),
+            "in_another_process": round(lowering_by_cache, 2),
+        },
     }
 
 

@@ -120,13 +120,3 @@ def test_each_kind_of_processor_has_its_own(a_processor: Path) -> None:
     a_processor.unlink()
     places.append(kept_programs.folder())
     assert len(set(places)) == 3
-
-
-def test_the_oldest_go_first(tmp_path: Path) -> None:
-    for age, name in enumerate(["oldest", "older", "newer", "newest"]):
-        (tmp_path / name).write_bytes(b"x" * 100)
-        os.utime(tmp_path / name, (1e9 + age, 1e9 + age))
-    kept_programs.make_room(tmp_path, 400)
-    assert len(list(tmp_path.iterdir())) == 4
-    kept_programs.make_room(tmp_path, 399)
-    assert {each.name for each in tmp_path.iterdir()} == {"newest"}

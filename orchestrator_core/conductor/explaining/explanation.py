@@ -75,8 +75,7 @@ def explanation_of(name: str, goal: Goal, program: Program | None, reason: str) 
 
 def _explained(program: Program) -> Section:
     planned = program.planned
-    changed = any(site.is_changed for site in planned.sites)
-    before, after = _prices(program) if changed else (None, None)
+    before, after = _prices(program) if planned.is_changed else (None, None)
     return Section(
         program.what or "the function",
         planned.sites,

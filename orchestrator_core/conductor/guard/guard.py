@@ -31,14 +31,13 @@ def guarded(before: Graph, planned: Planned, goal: Goal, arrays: Sequence[Any]) 
     Args:
         before: the graph as it was. arrays: of a call; while JAX traces nothing can be checked.
     """
-    is_changed = any(site.is_changed for site in planned.sites)
-    if goal.check == "none" or not is_changed or before.is_effectful:
+    if goal.check == "none" or not planned.is_changed or before.is_effectful:
         return planned
     if any(isinstance(array, _jax.Tracer) for array in arrays):
         notes = dict.fromkeys((*planned.notes, INSIDE_A_TRACE))
         return dataclasses.replace(planned, notes=tuple(notes))
     planned = _probed(before, planned, goal, arrays)
-    if goal.check == "measure" and any(site.is_changed for site in planned.sites):
+    if goal.check == "measure" and planned.is_changed:
         planned = _timed(before, planned, arrays)
     return planned
 
@@ -55,7 +54,7 @@ def _probed(before: Graph, planned: Planned, goal: Goal, arrays: Sequence[Any]) 
         graph, sites = rewriting.rewritten(before, wanted)
         if probe.refutes(graph) is None:
             kept = tuple(_put_back(dropped, reason, sites))
-            return dataclasses.replace(planned, graph=graph, sites=kept)
+            return planned.changed_to(graph, kept)
     return _as_it_was(before, planned, reason)
 
 
@@ -101,7 +100,7 @@ def _as_it_was(before: Graph, planned: Planned, reason: str) -> Planned:
     changed = [site for site in planned.sites if site.is_changed]
     others = [site for site in planned.sites if not site.is_changed]
     sites = tuple(_put_back(changed, reason, others))
-    return dataclasses.replace(planned, graph=before, sites=sites)
+    return planned.changed_to(before, sites)
 
 
 def _put_back(dropped: Sequence[Site], reason: str, known: Sequence[Site]) -> list[Site]:

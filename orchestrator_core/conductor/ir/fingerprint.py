@@ -1,7 +1,7 @@
 """What makes two traces the same program, found without reading either into a graph.
 
-Equal for traces of which a plan of one holds for the other, within this process; `signature` is
-for what is to outlive it.
+Equal for traces of which a plan of one holds for the other, within this process; what is to outlive
+it goes by `signature`, or by the name that `lasting` gives.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable, Mapping
 from typing import Any, cast
+
+import numpy as np
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.ir.read import body_of, is_barred
@@ -22,12 +24,16 @@ MOST_TYPES = 2**14
 
 
 class Fingerprint:
-    """Parts and their hash, which a tuple would reckon anew whenever somebody asks."""
+    """Parts and their hash, which a tuple would reckon anew whenever somebody asks.
 
-    __slots__ = ("_hash", "_parts")
+    Attributes:
+        held: bytes of the constants that that of a whole trace keeps in memory.
+    """
+
+    __slots__ = ("_hash", "held", "parts")
 
     def __init__(self, *parts: Hashable) -> None:
-        self._parts, self._hash = parts, hash(parts)
+        self.parts, self.held, self._hash = parts, 0, hash(parts)
 
     def __hash__(self) -> int:
         return self._hash
@@ -35,13 +41,16 @@ class Fingerprint:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Fingerprint):
             return NotImplemented
-        return self is other or (self._hash == other._hash and self._parts == other._parts)
+        return self is other or (self._hash == other._hash and self.parts == other.parts)
 
 
 def fingerprint(jaxpr: Any) -> Fingerprint:
     """Of a closed jaxpr: operations, their parameters, types and settings, who reads what, source
     lines, and which objects its constants and functions are."""
-    return _Writer().of(jaxpr)
+    writer = _Writer()
+    found = writer.of(jaxpr)
+    found.held = writer.held
+    return found
 
 
 class _Writer:
@@ -49,6 +58,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self._bodies: dict[int, Fingerprint] = {}
+        self.held = 0
 
     def of(self, jaxpr: Any) -> Fingerprint:
         found = self._bodies.get(id(jaxpr))
@@ -65,6 +75,7 @@ class _Writer:
 
         parts: list[Hashable] = [len(jaxpr.invars), *(_type(each.aval) for each in taken)]
         parts += map(Same, constants)
+        self.held += sum(int(getattr(each, "nbytes", 0)) for each in constants)
         for equation in jaxpr.eqns:
             parts += map(name, equation.invars)
             parts += self._done(equation)
@@ -91,10 +102,10 @@ class _Writer:
         if type(value) in PLAIN:
             return cast(Hashable, value)
         if isinstance(value, tuple | list):
-            return tuple(map(self._param, value))
+            return _jax.generator(value) or tuple(map(self._param, value))
         if isinstance(value, Mapping):
             return tuple((key, self._param(each)) for key, each in value.items())
-        if isinstance(value, float | complex):
+        if isinstance(value, float | complex | np.generic):
             return repr(value)  # of zeros the sign counts
         return self.of(value) if _jax.is_jaxpr(value) else Same.unless_hashable(value)
 
@@ -105,7 +116,16 @@ def _literal(literal: Any) -> Hashable:
     return repr(as_printed(literal.val)), _type(literal.aval)
 
 
+class TypeOf:
+    """Stands for a type of values."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+
 @functools.lru_cache(maxsize=MOST_TYPES)
-def _type(aval: Any) -> object:
+def _type(aval: Any) -> TypeOf:
     """The same object for equal types; of one that was forgotten since, another."""
-    return object()
+    return TypeOf(aval)

@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.planning.planned import Planned
 
 MOST_GRAPHS = 64
@@ -27,9 +26,9 @@ class Memory:
                 self._known.move_to_end(key)
             return self._known.get(key)
 
-    def keep(self, key: Any, graph: Graph, planned: Planned) -> None:
-        """Args: graph: as it was before."""
-        if sum(value.nbytes for value in graph.constants) > MOST_CONSTANTS:
+    def keep(self, key: Any, held: int, planned: Planned) -> None:
+        """Args: held: bytes of constants that the key keeps in memory."""
+        if held > MOST_CONSTANTS:
             return
         with self._lock:
             self._known[key] = planned

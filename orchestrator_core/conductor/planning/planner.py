@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +17,7 @@ from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.seldom import collecting_seldom
 from orchestrator_core.conductor.ir.signature import signature
 from orchestrator_core.conductor.planning import disk
+from orchestrator_core.conductor.planning.kept import Kept, place_for
 from orchestrator_core.conductor.planning.memory import MEMORY
 from orchestrator_core.conductor.planning.planned import Planned
 from orchestrator_core.conductor.site import Site
@@ -23,8 +25,10 @@ from orchestrator_core.conductor.site import Site
 Pins = Mapping[str, tuple[Site, ...]]
 """Sites of a pinned plan, by the signatures of its graphs."""
 
+BY_REWRITES, BY_DISK, BY_PINS = "the rewrites", "the plan cache", "the pinned plan"
+
 WORTH_MEMORY_S = 0.02
-WORTH_DISK_S = 0.5
+WORTH_DISK_S = 0.1
 """Seconds of planning from which on its result is remembered."""
 
 NOT_IN_PLAN = "the pinned plan is of another function, or of other shapes or types: planned anew"
@@ -49,28 +53,53 @@ class Planner:
         graph = read(jaxpr)
         digest = signature(graph)
         if digest in self.pins:
-            return _rewritten(graph, goal, digest, self.pins[digest], "the pinned plan", start)
+            return _rewritten(graph, goal, digest, self.pins[digest], BY_PINS, start)
         planned = _remembered(jaxpr, goal, start)
         return dataclasses.replace(planned, notes=(*planned.notes, NOT_IN_PLAN))
 
 
 def _remembered(jaxpr: Any, goal: Goal, start: float) -> Planned:
-    """What the process knows, else the plan cache; else it is decided."""
-    rewrites = tuple(rewriting.REWRITES.items())
-    key = (fingerprint(jaxpr), goal, _jax.trace_context(), rewrites, ready())
-    return MEMORY.find(key) or _decided(read(jaxpr), goal, key, start)
+    """What the process knows, else what others have left it; else it is decided."""
+    rewrites, device, trace = tuple(rewriting.REWRITES.items()), ready(), fingerprint(jaxpr)
+    key = (trace, goal, _jax.trace_context(), rewrites, device)
+    found = MEMORY.find(key)
+    if found is not None:
+        return found
+    kept = place_for(trace, goal, rewrites, device)
+    planned = _as_kept(jaxpr, goal, kept, start) or _decided(read(jaxpr), goal, kept, start)
+    if planned.kept is not None or planned.seconds >= WORTH_MEMORY_S:
+        MEMORY.keep(key, trace.held, planned)
+    return planned
 
 
-def _decided(graph: Graph, goal: Goal, key: Any, start: float) -> Planned:
+def _as_kept(jaxpr: Any, goal: Goal, kept: Kept | None, start: float) -> Planned | None:
+    """As another process has left it. The graph is derived if anybody asks for it."""
+    if kept is None or not kept.read():
+        return None
+
+    @functools.cache
+    def derive() -> Graph:
+        return rewriting.rewritten(read(jaxpr), dataclasses.replace(goal, pinned=kept.sites))[0]
+
+    taken = time.perf_counter() - start
+    return Planned(derive, kept.sites, kept.signature, BY_DISK, taken, kept=kept)
+
+
+def _decided(graph: Graph, goal: Goal, kept: Kept | None, start: float) -> Planned:
     digest = signature(graph)
     known = disk.find(digest, goal)
-    origin = "the rewrites" if known is None else "the plan cache"
+    origin = BY_REWRITES if known is None else BY_DISK
     planned = _rewritten(graph, goal, digest, known, origin, start)
-    if planned.seconds >= WORTH_MEMORY_S:
-        MEMORY.keep(key, graph, planned)
-    if known is None and planned.seconds >= WORTH_DISK_S:
+    if planned.seconds < WORTH_DISK_S:
+        return planned
+    if known is None:
         disk.keep(digest, goal, planned.sites)
-    return planned
+    if kept is None or planned.notes:
+        return planned
+    kept.signature, kept.sites = digest, planned.sites
+    if not planned.is_changed:
+        kept.write()
+    return dataclasses.replace(planned, kept=kept)
 
 
 def _rewritten(
@@ -85,7 +114,8 @@ def _rewritten(
         goal = dataclasses.replace(goal, pinned=pinned)
     after, sites = rewriting.rewritten(graph, goal)
     notes = () if pinned is None else tuple(_deviations(pinned, sites))
-    return Planned(after, tuple(sites), digest, origin, time.perf_counter() - start, notes)
+    taken = time.perf_counter() - start
+    return Planned(lambda: after, tuple(sites), digest, origin, taken, notes)
 
 
 def _deviations(pinned: tuple[Site, ...], sites: list[Site]) -> list[str]:

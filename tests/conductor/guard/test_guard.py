@@ -71,7 +71,7 @@ def planned_by(
     names = {name: f"made_for_this_test:{name}" for name in rewrites}
     monkeypatch.setattr(rewriting, "REWRITES", names)
     graph, sites = rewriting.rewritten(GRAPH, goal)
-    return Planned(graph, tuple(sites), "", "the rewrites")
+    return Planned(lambda: graph, tuple(sites), "", "the rewrites")
 
 
 def chosen(planned: Planned) -> dict[str, str]:

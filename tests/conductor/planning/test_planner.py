@@ -15,6 +15,7 @@ import pytest
 from orchestrator_core.conductor import Goal, conduct
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.planning import planner
+from orchestrator_core.conductor.planning.memory import MEMORY
 from orchestrator_core.conductor.site import AS_IT_IS, Site
 from orchestrator_core.errors import InvalidFormat
 from tests.conductor.toys import exponentials, install, refusing
@@ -141,32 +142,40 @@ def test_settings_of_one_function_never_serve_another(monkeypatch: pytest.Monkey
         np.testing.assert_allclose(conduct(drawn)(key), drawn(key), rtol=1e-6)
 
 
-def test_decisions_outlive_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A plan cache in which everything is kept."""
     monkeypatch.setenv("ORCHESTRATOR_PLAN_CACHE", str(tmp_path))
     monkeypatch.setattr(planner, "WORTH_DISK_S", 0.0)
-    monkeypatch.setattr(planner, "WORTH_MEMORY_S", 1e9)  # as if this were another process
+    return tmp_path
+
+
+def test_decisions_outlive_the_process(monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
+    """For functions that differ in their constants alone, which programs are not left to."""
     refused, taken = Counting(refusing), Counting(exponentials)
     install(monkeypatch, recurrence=refused, tiling=taken)
-    for _ in range(2):
-        np.testing.assert_allclose(conduct(function)(X), function(X), rtol=1e-6)
+    for k in range(2):
+        MEMORY.forget()
+        table = jnp.arange(12.0).reshape(3, 4) / (k + 10)
+        ours = conduct(lambda x, t=table: function(x * t))
+        np.testing.assert_allclose(ours(X), function(X * table), rtol=1e-6)
     assert (refused.calls, taken.calls) == (1, 2)
     assert taken.pins[0] is None
     assert taken.pins[1] is not None
-    conduct(function, objective="memory")(X)
+    MEMORY.forget()
+    conduct(lambda x, t=table: function(x * t), objective="memory")(X)
     assert refused.calls == 2, "another goal is another plan"
 
 
 def test_files_that_cannot_be_read_are_no_plans(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, disk: Path
 ) -> None:
-    monkeypatch.setenv("ORCHESTRATOR_PLAN_CACHE", str(tmp_path))
-    monkeypatch.setattr(planner, "WORTH_DISK_S", 0.0)
-    monkeypatch.setattr(planner, "WORTH_MEMORY_S", 1e9)
     taken = Counting(exponentials)
     install(monkeypatch, tiling=taken)
     conduct(function)(X)
-    (file,) = tmp_path.glob("*.json")
-    file.write_bytes(b"\x00 no JSON")
+    MEMORY.forget()
+    for file in disk.iterdir():
+        file.write_bytes(b"\x00 no JSON")
     conduct(function)(X)
     assert taken.pins == [None, None]
 

@@ -1,0 +1,135 @@
+"""Names for fingerprints that are the same in every process.
+
+Of constants the elements count, not which objects they are. What cannot be written down in full,
+such as a function that is called back or an operation that is not JAX's own, leaves the whole
+without a name.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.ir.fingerprint import PLAIN, Fingerprint, TypeOf
+from orchestrator_core.conductor.ir.same import Same
+
+MOST_BYTES = 2**24
+"""Of all constants: what takes longer to read than to plan has no name."""
+
+TOLD = (
+    "jax._src.core.JaxprEqnContext",
+    "jax._src.lax",
+    "jax._src.layout",
+    "jax._src.mesh",
+    "jax._src.named_sharding",
+    "jax._src.partition_spec",
+    "jax._src.sharding",
+    "jax.sharding",
+    "jaxlib",
+)
+"""Of JAX: objects of these modules, and of these classes, print all that they say."""
+
+
+class Nameless(Exception):
+    """Something in it has no name that another process would understand."""
+
+
+def lasting(fingerprint: Fingerprint) -> str:
+    """Raises `Nameless` if there is no such name."""
+    try:
+        return _Namer().of(fingerprint)
+    except Nameless:
+        raise
+    except Exception as error:  # an array that was given away, or whatever printing may raise
+        raise Nameless(str(error)) from error
+
+
+class _Namer:
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+        self._bytes_left = MOST_BYTES
+
+    def of(self, fingerprint: Fingerprint) -> str:
+        found = self._known.get(id(fingerprint))
+        if found is None:
+            text = "\n".join(map(self._part, fingerprint.parts))
+            found = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+            self._known[id(fingerprint)] = found
+        return found
+
+    def _part(self, part: Any) -> str:
+        kind = type(part)
+        if kind in PLAIN:
+            return repr(part)
+        if kind is TypeOf:
+            return _of_type(part)
+        if kind is tuple:
+            return f"({','.join(map(self._part, part))})"
+        if kind is Fingerprint:
+            return self.of(part)
+        if kind is Same:
+            return self._of_array(part.value)
+        return _of_operation(part) if isinstance(part, _jax.Primitive) else _of_parameter(part)
+
+    def _of_array(self, value: Any) -> str:
+        if not isinstance(value, np.ndarray | np.generic | jax.Array):
+            raise Nameless(type(value).__name__)
+        self._bytes_left -= value.nbytes
+        if self._bytes_left < 0 or not isinstance(value.dtype, np.dtype) or value.dtype.hasobject:
+            raise Nameless("a constant")
+        elements = np.asarray(value)
+        digest = hashlib.blake2b(elements.tobytes(), digest_size=16).hexdigest()
+        return f"{elements.dtype}{elements.shape}{digest}"
+
+
+@functools.lru_cache(maxsize=2**14)
+def _of_type(type_: TypeOf) -> str:
+    aval = type_.aval
+    if not isinstance(aval, _jax.ShapedArray):
+        raise Nameless(type(aval).__name__)
+    generator = _jax.generator_of(aval.dtype)
+    if _jax.is_extended(aval.dtype) and not generator:
+        raise Nameless(str(aval))
+    return _printed(f"{aval}{generator}{'~' if aval.weak_type else ''}")
+
+
+@functools.lru_cache(maxsize=2**14)
+def _of_operation(primitive: Any) -> str:
+    if primitive not in _of_jax() and primitive not in _of_jax(len(sys.modules)):
+        raise Nameless(primitive.name)
+    return f"<{primitive.name}>"
+
+
+@functools.lru_cache(maxsize=2)
+def _of_jax(_modules: int = 0) -> frozenset[Any]:
+    """The operations of those modules of JAX that were loaded so far."""
+    modules = [each for name, each in list(sys.modules.items()) if name.split(".")[0] == "jax"]
+    values = [value for each in modules for value in list(vars(each).values())]
+    return frozenset(value for value in values if isinstance(value, _jax.Primitive))
+
+
+@functools.lru_cache(maxsize=2**12)
+def _of_parameter(value: Any) -> str:
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__qualname__}.{value.name}"
+    if isinstance(value, np.dtype):
+        return str(value)
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return value.__name__
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if callable(value) or not kind.startswith(TOLD):
+        raise Nameless(kind)
+    return _printed(f"{kind}{value!r}")
+
+
+def _printed(text: str) -> str:
+    if " at 0x" in text:
+        raise Nameless(text)
+    return text

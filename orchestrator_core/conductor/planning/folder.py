@@ -1,0 +1,72 @@
+"""The folder in which processes leave each other what they decided.
+
+The one that ``ORCHESTRATOR_PLAN_CACHE`` names (``off`` for none), or beside what is known of
+devices. Nothing here fails: where nothing can be written, nothing is remembered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from orchestrator_core.conductor.cost.current_device import this_device
+from orchestrator_core.conductor.cost.device_store import folder
+from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.planning.text import goal_to_plain, made_with
+
+VARIABLE = "ORCHESTRATOR_PLAN_CACHE"
+
+MOST_BYTES = 2**28
+"""Of all files; of more, the oldest go until half of it is left."""
+
+
+def file_for(what: str, goal: Goal, ending: str) -> Path | None:
+    """Where something is kept for a goal, this device and this build; None if nowhere."""
+    given = os.environ.get(VARIABLE)
+    if given == "off":
+        return None
+    try:
+        place = Path(given) if given else folder() / "plans"
+    except RuntimeError:  # nobody's home
+        return None
+    about = repr((goal_to_plain(goal), made_with(), this_device(), _build()))
+    digest = hashlib.blake2b(about.encode(), digest_size=8).hexdigest()
+    return place / f"{what}-{digest}.{ending}"
+
+
+def write(file: Path, content: bytes) -> None:
+    """All of it or nothing, whoever reads meanwhile."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        make_room(file.parent, MOST_BYTES)
+        with tempfile.NamedTemporaryFile("wb", dir=file.parent, delete=False) as new:
+            new.write(content)
+        os.replace(new.name, file)
+
+
+def make_room(place: Path, most: int) -> None:
+    """Delete the oldest if there are more than so many bytes. Another process may do the same."""
+    files = []
+    for each in place.iterdir():
+        with contextlib.suppress(OSError):
+            files.append((each.stat().st_mtime, each.stat().st_size, each))
+    left = sum(size for _, size, _ in files)
+    if left <= most:
+        return
+    for _, size, file in sorted(files):
+        if left <= most // 2:
+            return
+        file.unlink(missing_ok=True)
+        left -= size
+
+
+@functools.cache
+def _build() -> str:
+    """Changes with the code that decides."""
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
+    about = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.blake2b(repr(about).encode(), digest_size=8).hexdigest()
