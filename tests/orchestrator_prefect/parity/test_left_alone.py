@@ -47,17 +47,21 @@ def decorators(cluster: Any) -> tuple[Callable[..., Any], ...]:
 
 
 def history(client: SyncPrefectClient, task_run: Any) -> list[tuple[str, str | None]]:
-    """The states of a task run that has ended."""
+    """The states of a task run that has run and ended. The server makes them of events, by and by,
+    and not always in their order."""
 
-    def has_ended() -> bool:
+    def states() -> list[Any]:
         try:
-            state = client.read_task_run(task_run).state
-        except ObjectNotFound:  # The server makes task runs of events, by and by.
-            return False
-        return state is not None and state.is_final()
+            return client.read_task_run_states(task_run)
+        except ObjectNotFound:
+            return []
 
-    until(has_ended, "the task run ends")
-    return [(str(state.name), state.message) for state in client.read_task_run_states(task_run)]
+    def has_run_and_ended() -> bool:
+        found = states()
+        return any(s.is_running() for s in found) and any(s.is_final() for s in found)
+
+    until(has_run_and_ended, "the task run ends")
+    return [(str(state.name), state.message) for state in states()]
 
 
 def test_a_task_that_outlives_its_flow(decorators: tuple[Callable[..., Any], ...]) -> None:
