@@ -7,7 +7,7 @@ products in which a state is one factor. Nothing else may look at a state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orchestrator_core.conductor.ir.scan import Scan
@@ -90,7 +90,8 @@ def readings(scan: Scan) -> Readings | None:
     states = [_state(known, scan, place, end) for place, end in enumerate(ends)]
     found = tuple(state for state in states if state is not None)
     read = _read(known, scan) if len(found) == len(states) else None
-    return None if read is None else Readings(scan, found, read)
+    made = None if read is None else Readings(scan, found, read)
+    return made if made is not None and _counts(made) else None
 
 
 def _state(known: Multilinear, scan: Scan, place: int, end: Value) -> State | None:
@@ -128,3 +129,25 @@ def _read(known: Multilinear, scan: Scan) -> dict[Value, Sum] | None:
             if terms is not None:
                 found[each] = terms
     return found if found else None
+
+
+def _counts(found: Readings) -> bool:
+    """Where a read sums over an axis of a state, does one of the factors have that axis, whatever
+    the state is replaced by? An einsum does not know how many elements one that nobody has had."""
+    for term in (term for terms in found.read.values() for term in terms):
+        read = found.state_of(term)
+        if read is None:
+            continue
+        state, mine = read
+        beside = _held(factor for factor in term.factors if factor is not mine)
+        for own, label in zip(state.labels, mine.labels, strict=True):
+            if label in term.labels or label in beside or own in _held(state.decay):
+                continue
+            if any(own not in _held(added.factors) for added in state.added):
+                return False
+    return True
+
+
+def _held(factors: Iterable[Factor]) -> set[int]:
+    """The labels that some factor has."""
+    return {label for factor in factors for label in factor.labels}

@@ -46,7 +46,7 @@ class Step:
     """Attributes:
     node: what is done. made: what it makes. inputs: what it reads.
     is_below_zero: is it a difference that is proven to be nowhere above zero?
-    alone: which of its inputs are rounded before it reads them; see `rounded`.
+    is_compared: is what it makes compared with the same, made in another pass? See `rounded`.
     late: how many of its inputs, the last, it seldom needs. Where tiles wait for that it is given
         a function in their place, which makes them.
     """
@@ -56,7 +56,7 @@ class Step:
     inputs: tuple[Wanted, ...]
     is_below_zero: bool = False
     late: int = 0
-    alone: frozenset[int] = frozenset()
+    is_compared: bool = False
 
     @property
     def spec(self) -> Spec:
@@ -65,9 +65,8 @@ class Step:
     def __call__(self, arrays: Sequence[Any], tile: Tile) -> Any:
         if self.is_below_zero:
             return below_zero(*arrays)
-        if self.alone:
-            arrays = [rounded(x) if k in self.alone else x for k, x in enumerate(arrays)]
-        return rule_of(self.node).evaluate(self.node, self.spec, arrays, tile)
+        made = rule_of(self.node).evaluate(self.node, self.spec, arrays, tile)
+        return rounded(made) if self.is_compared else made
 
 
 @dataclass(frozen=True)
@@ -197,8 +196,8 @@ def _step(flow: Dataflow, key: Key, instead: Instead) -> Step | None:
     except Untileable:
         return None
     is_low = count == 2 and _rounds_late(flow, node) and is_below_zero(flow, node)
-    alone = _rounded_before(flow, node) if value in flow.compared else frozenset[int]()
-    return Step(node, key, tuple(map(key_of, node.inputs, specs)), is_low, alone=alone)
+    is_compared = value in flow.compared and node.name in ROUNDING
+    return Step(node, key, tuple(map(key_of, node.inputs, specs)), is_low, is_compared=is_compared)
 
 
 def below_zero(value: Any, largest: Any) -> Any:
@@ -209,31 +208,18 @@ def below_zero(value: Any, largest: Any) -> Any:
     return jnp.where(value == largest, largest - largest, value - largest)
 
 
-def rounded(product: Any) -> Any:
-    """The same numbers, which no compiler rounds together with a sum that reads them: nor in one
-    pass and not in another, where both compare them for equality."""
-    return jnp.where(product == product, product, jnp.nan)
+def rounded(made: Any) -> Any:
+    """The same numbers, made by themselves. What is compared for equality with what another pass
+    has made must be the same in every bit, and a compiler sees what else reads it: XLA makes one
+    rounding of a product and a sum, divides by a root, or multiplies with its inverse, and leaves
+    exponentials and sines to another library if a sum or the largest of them is all that is asked
+    for."""
+    return jnp.where(made == made, made, jnp.nan)
 
 
-SUMS = frozenset({"add", "add_any", "sub", FROM_BLOCKS})
-PRODUCTS = frozenset({"mul", "div", "integer_pow", "square"})
-"""Compilers multiply with the inverse of a number, sooner than they divide by it."""
-
-
-def _rounded_before(flow: Dataflow, node: Node) -> frozenset[int]:
-    """Which operands of a sum are products, or less a product."""
-    makers = map(functools.partial(_signed, flow), node.inputs) if node.name in SUMS else ()
-    return frozenset(
-        k for k, each in enumerate(makers) if each is not None and each.name in PRODUCTS
-    )
-
-
-def _signed(flow: Dataflow, atom: Atom) -> Node | None:
-    """Who makes the numbers of a value, but for their signs."""
-    found = _maker(flow, atom)
-    while found is not None and found.name == "neg":
-        found = _maker(flow, found.inputs[0])
-    return found
+ROUNDS_NOTHING = {"neg", "abs", "sign", "max", "min", "clamp", "select_n", *COPIES}
+ROUNDING = (ELEMENTWISE | {FROM_BLOCKS}) - ROUNDS_NOTHING
+"""Operations whose results compilers may round in more than one way."""
 
 
 def _maker(flow: Dataflow, atom: Atom) -> Node | None:
