@@ -53,28 +53,29 @@ def lasting(fingerprint: Fingerprint) -> str:
 
 class _Namer:
     def __init__(self) -> None:
-        self._known: dict[int, str] = {}
+        self._known: dict[Any, str] = {}
         self._bytes_left = MOST_BYTES
 
     def of(self, fingerprint: Fingerprint) -> str:
-        found = self._known.get(id(fingerprint))
-        if found is None:
-            text = "\n".join(map(self._part, fingerprint.parts))
-            found = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-            self._known[id(fingerprint)] = found
-        return found
+        text = "\n".join(map(self._part, fingerprint.parts))
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def _part(self, part: Any) -> str:
-        kind = type(part)
-        if kind in PLAIN:
+        if type(part) in PLAIN:
             return repr(part)
-        if kind is TypeOf:
-            return _of_type(part)
-        if kind is tuple:
+        if type(part) is tuple:  # 1 and True are equal, and so are tuples of them
             return f"({','.join(map(self._part, part))})"
-        if kind is Fingerprint:
+        found = self._known.get(part)
+        if found is None:
+            found = self._known[part] = self._new(part)
+        return found
+
+    def _new(self, part: Any) -> str:
+        if isinstance(part, TypeOf):
+            return _of_type(part.aval)
+        if isinstance(part, Fingerprint):
             return self.of(part)
-        if kind is Same:
+        if isinstance(part, Same):
             return self._of_array(part.value)
         return _of_operation(part) if isinstance(part, _jax.Primitive) else _of_parameter(part)
 
@@ -89,9 +90,7 @@ class _Namer:
         return f"{elements.dtype}{elements.shape}{digest}"
 
 
-@functools.lru_cache(maxsize=2**14)
-def _of_type(type_: TypeOf) -> str:
-    aval = type_.aval
+def _of_type(aval: Any) -> str:
     if not isinstance(aval, _jax.ShapedArray):
         raise Nameless(type(aval).__name__)
     generator = _jax.generator_of(aval.dtype)
@@ -100,7 +99,6 @@ def _of_type(type_: TypeOf) -> str:
     return _printed(f"{aval}{generator}{'~' if aval.weak_type else ''}")
 
 
-@functools.lru_cache(maxsize=2**14)
 def _of_operation(primitive: Any) -> str:
     if primitive not in _of_jax() and primitive not in _of_jax(len(sys.modules)):
         raise Nameless(primitive.name)
@@ -115,7 +113,6 @@ def _of_jax(_modules: int = 0) -> frozenset[Any]:
     return frozenset(value for value in values if isinstance(value, _jax.Primitive))
 
 
-@functools.lru_cache(maxsize=2**12)
 def _of_parameter(value: Any) -> str:
     if isinstance(value, enum.Enum):
         return f"{type(value).__qualname__}.{value.name}"

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator_core.conductor.cost.current_device import this_device
@@ -67,6 +68,16 @@ def make_room(place: Path, most: int) -> None:
 @functools.cache
 def _build() -> str:
     """Changes with the code that decides."""
-    files = sorted(Path(__file__).parents[1].rglob("*.py"))
-    about = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    about = sorted(_files(str(Path(__file__).parents[1])))
     return hashlib.blake2b(repr(about).encode(), digest_size=8).hexdigest()
+
+
+def _files(place: str) -> Iterator[tuple[str, int, int]]:
+    """Of each module, wherever it is installed: name, size, and when it was written."""
+    with os.scandir(place) as entries:
+        for each in entries:
+            if each.is_dir():
+                yield from _files(each.path)
+            elif each.name.endswith(".py"):
+                found = each.stat()
+                yield each.name, found.st_size, found.st_mtime_ns
