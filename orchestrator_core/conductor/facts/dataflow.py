@@ -22,6 +22,8 @@ _PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
 
 EQUALITIES = frozenset({"eq", "ne"})
 ORDERS = frozenset({"ge", "gt", "le", "lt"})
+JUMPS = frozenset({"ceil", "floor", "is_finite", "rem", "round", "sign"})
+"""A last digit may change these, and what is cast to whole numbers, by much."""
 
 RUNNING = frozenset({*CUMULATIVE, FROM_BLOCKS})
 
@@ -91,8 +93,9 @@ class Dataflow:
     def _compared_by(self, node: Node) -> Sequence[Atom]:
         if node.name in EQUALITIES or node.name == K_LARGEST:
             return node.inputs
-        is_asked = node.name in ORDERS and not self._of_extremes.isdisjoint(node.inputs)
-        return node.inputs if is_asked else ()
+        is_cast = node.name == "convert_element_type" and not is_inexact(node.output.dtype)
+        jumps = is_cast or node.name in ORDERS or node.name in JUMPS
+        return node.inputs if jumps and not self._of_extremes.isdisjoint(node.inputs) else ()
 
     @cached_property
     def _of_extremes(self) -> frozenset[Atom]:

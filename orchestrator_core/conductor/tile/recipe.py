@@ -8,12 +8,13 @@ ever be right about what belongs to a region.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import jax.numpy as jnp
 
+from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.cost.rules.elementwise import SIMPLE
 from orchestrator_core.conductor.facts.axes import Spec, Untileable, roles
 from orchestrator_core.conductor.facts.bounds import COPIES, is_below_zero
@@ -64,8 +65,9 @@ class Step:
 
     def __call__(self, arrays: Sequence[Any], tile: Tile) -> Any:
         if self.is_below_zero:
-            return below_zero(*arrays)
-        made = rule_of(self.node).evaluate(self.node, self.spec, arrays, tile)
+            made = below_zero(*arrays)
+        else:
+            made = rule_of(self.node).evaluate(self.node, self.spec, arrays, tile)
         return rounded(made) if self.is_compared else made
 
 
@@ -177,7 +179,19 @@ def recipe_of(flow: Dataflow, wanted: Iterable[Wanted], instead: Instead = AS_IT
             stack += ahead
         else:
             steps[stack.pop()] = step
-    return Recipe(tuple(leaves), tuple(steps.values()))
+    return Recipe(tuple(leaves), tuple(_apart(flow, steps)))
+
+
+def _apart(flow: Dataflow, steps: Mapping[Key, Step]) -> Iterator[Step]:
+    """The steps; those that make what is compared, or what that is made of, make it by
+    themselves."""
+    compared: set[Wanted] = {key for key in steps if key[0] in flow.compared}
+    for key, step in reversed(list(steps.items())):
+        if key in compared:
+            compared.update(step.inputs)
+    for key, step in steps.items():
+        may_differ = step.node.name in ROUNDING and is_inexact(key[0].dtype)
+        yield replace(step, is_compared=True) if may_differ and key in compared else step
 
 
 def _step(flow: Dataflow, key: Key, instead: Instead) -> Step | None:
@@ -196,8 +210,7 @@ def _step(flow: Dataflow, key: Key, instead: Instead) -> Step | None:
     except Untileable:
         return None
     is_low = count == 2 and _rounds_late(flow, node) and is_below_zero(flow, node)
-    is_compared = value in flow.compared and node.name in ROUNDING
-    return Step(node, key, tuple(map(key_of, node.inputs, specs)), is_low, is_compared=is_compared)
+    return Step(node, key, tuple(map(key_of, node.inputs, specs)), is_low)
 
 
 def below_zero(value: Any, largest: Any) -> Any:
@@ -218,7 +231,8 @@ def rounded(made: Any) -> Any:
 
 
 ROUNDS_NOTHING = {"neg", "abs", "sign", "max", "min", "clamp", "select_n", *COPIES}
-ROUNDING = (ELEMENTWISE | {FROM_BLOCKS}) - ROUNDS_NOTHING
+SUMS = {"dot_general", "reduce_prod", "reduce_sum", FROM_BLOCKS}
+ROUNDING = (ELEMENTWISE | SUMS) - ROUNDS_NOTHING
 """Operations whose results compilers may round in more than one way."""
 
 

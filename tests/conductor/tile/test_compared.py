@@ -39,6 +39,9 @@ PAIRS: dict[str, Pairs] = {
     "a sum of them": lambda a, b: jnp.exp(-jnp.abs(apart(a, b))) + jnp.cos(product(a, b)),
     "logarithms": lambda a, b: jnp.log(product(a, b)) * jnp.sin(apart(a, b)),
     "error functions": lambda a, b: erf(apart(a, b)) * jnp.exp(-product(a, b)),
+    "a sum along a third axis": lambda a, b: jnp.tanh(
+        apart(a, b)[..., None] * jnp.asarray([1.0, 0.7])
+    ).sum(-1),
     "a choice": lambda a, b: jnp.maximum(jnp.exp(apart(a, b)), 0.3) * jnp.sin(product(a, b)),
 }
 
@@ -47,6 +50,9 @@ EXTREMES: dict[str, Callable[[Array], Array]] = {
     "the smallest": lambda s: (-s).min(1),
     "those that are as large": lambda s: jnp.where(
         s >= jax.lax.stop_gradient(s.max(1, keepdims=True)), s, 0.0
+    ).sum(1),
+    "those that it is above of by nothing": lambda s: (
+        s * (1 + jnp.sign(s - jax.lax.stop_gradient(s.max(1, keepdims=True))))
     ).sum(1),
 }
 
@@ -59,7 +65,7 @@ def given(dtype: str = "float32") -> tuple[Array, Array]:
 
 CASES = [
     *((pairs, "the largest") for pairs in PAIRS),
-    *(("nothing is done after", extreme) for extreme in list(EXTREMES)[1:]),
+    *(("nothing is done after", extreme) for extreme in list(EXTREMES)[1:3]),
     *(("a root divides", extreme) for extreme in list(EXTREMES)[1:]),
 ]
 
