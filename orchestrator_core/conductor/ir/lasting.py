@@ -96,7 +96,7 @@ def _of_type(aval: Any) -> str:
     generator = _jax.generator_of(aval.dtype)
     if _jax.is_extended(aval.dtype) and not generator:
         raise Nameless(str(aval))
-    return _printed(f"{aval}{generator}{'~' if aval.weak_type else ''}")
+    return _printed(f"{aval}{generator}")
 
 
 def _of_operation(primitive: Any) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor import _jax, conduct, rewriting
+from orchestrator_core.conductor._jax import lowering
 from orchestrator_core.conductor.planning import folder, planner
 from orchestrator_core.conductor.planning.kept import Kept
 from orchestrator_core.conductor.planning.memory import MEMORY
@@ -85,6 +86,7 @@ def test_what_was_left_as_it_is_is_not_looked_at_again(
 ) -> None:
     install(monkeypatch, recurrence=refusing)
     expected = conduct(function)(X)
+    assert [file.read_bytes()[-1:] for file in files(disk)] == [b"\n"], "XLA is given what it was"
     derived = in_another_process(monkeypatch)
     np.testing.assert_array_equal(conduct(function)(X), expected)
     assert derived == []
@@ -133,6 +135,7 @@ def test_what_is_written_down_for_others_is_lowered_as_ever(
     for platforms in (["cpu"], ["cpu", "cuda"]):
         made = jax.export.export(jax.jit(conduct(function)), platforms=platforms)(X)
         np.testing.assert_allclose(made.call(X), expected, rtol=1e-6)
+        assert f"@{lowering.NAME}" not in made.mlir_module()
 
 
 def with_table(k: float) -> Callable[[jax.Array], jax.Array]:
@@ -162,6 +165,17 @@ def test_other_settings_are_another_program(disk: Path) -> None:
         with jax.default_matmul_precision(precision):
             conduct(function)(X)
     assert len(files(disk)) == 4
+
+
+def test_settings_that_no_operation_shows_count(
+    monkeypatch: pytest.MonkeyPatch, disk: Path
+) -> None:
+    conduct(function)(X)
+    derived = in_another_process(monkeypatch)
+    monkeypatch.setattr(_jax, "written_settings", lambda: "another")
+    conduct(function)(X)
+    assert derived == ["time"]
+    assert len(files(disk)) == 2
 
 
 def test_another_build_has_its_own(monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:

@@ -162,16 +162,16 @@ def test_without_skipping_every_tile_is_done(qkv: Any) -> None:
 
 
 @pytest.mark.parametrize("endless", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("which", [0, 3], ids=["multiplied", "added"])
+@pytest.mark.parametrize("which", [0, 3, 4], ids=["multiplied", "added", "multiplied and added"])
 def test_ends_of_blocks(qkv: Any, endless: float, which: int) -> None:
     """Of what is multiplied alone the largest absolute value, both ways. Nothing is known of blocks
     with a NaN, and nothing that is of use of those with an infinity."""
 
-    def function(q: Array, k: Array, v: Array, r: Array) -> Array:
-        s = q @ k.T + r
+    def function(q: Array, k: Array, v: Array, r: Array, t: Array) -> Array:
+        s = q @ k.T + r + t @ k[:, :1].T + t
         return jax.nn.softmax(jnp.where(causal(*jnp.indices(s.shape)), s, -1e30)) @ v
 
-    graph, _ = in_tiles(function, (*qkv, qkv[0][:, :1]))
+    graph, _ = in_tiles(function, (*qkv, qkv[0][:, :1], qkv[0][:, 1:2]))
     (node,) = passes(graph)
     one, blocks = node.params["runner"].one, Blocks({"i": 0, "j": 0}, {"i": 3, "j": 3}, TILE)
     (key,) = (key for key in one.recipe.leaves if key[0] is graph.inputs[which])
