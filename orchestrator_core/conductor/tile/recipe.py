@@ -85,11 +85,6 @@ class Recipe:
         """What must be there as a whole."""
         return tuple(dict.fromkeys(value for value, _ in self.leaves))
 
-    def only_multiplies(self, key: Key) -> bool:
-        """Is a value that one axis cuts read by products alone?"""
-        readers = [step.node.name for step in self.steps if key in step.inputs]
-        return len(roles(key[1])) < 2 and all(name == "dot_general" for name in readers)
-
     def tiles(
         self, read: Callable[[Key], Any], tile: Tile, waits: bool = False
     ) -> Mapping[Key, Any]:

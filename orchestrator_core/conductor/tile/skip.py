@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -26,12 +27,10 @@ from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval, inter
 from orchestrator_core.conductor.facts.intervals.arrays import xp
 from orchestrator_core.conductor.facts.intervals.interval import (
     as_read,
-    between,
-    ends_of_each,
     exactly,
     is_real,
-    size_of_each,
-    up_to,
+    joined,
+    of_each,
 )
 from orchestrator_core.conductor.ir.value import Literal
 from orchestrator_core.conductor.tile.passes import Pass
@@ -138,28 +137,24 @@ def _holds(dtype: Any, number: int) -> bool:
 
 def interval_of_leaf(one: Pass, blocks: Blocks, key: Key, array: Any) -> Interval:
     """The ends of each block of a value. What no tile cuts is joined first, in the value's own
-    shape: else XLA would make the value once more in another. Of what is only multiplied the
-    largest absolute value is all that counts, so that it is read once, not twice."""
+    shape: else XLA would make the value once more in another."""
     spec = key[1]
-    if not is_real(array.dtype):
-        return UNKNOWN
-    array = _hidden(jnp.asarray(array))
+    found = of_each(_hidden(array))
+    if found is UNKNOWN:
+        return found
     plain = tuple(k for k, axis in enumerate(spec) if not axis_roles(axis))
+    found = joined(found, plain) if plain else found
     left = [part for axis in spec if axis_roles(axis) for part in axis]
     shape, inside = _in_blocks(left, blocks)
+
+    def cut(end: Any) -> Any:
+        end = jnp.asarray(end, jax.dtypes.canonicalize_dtype(end.dtype))
+        return _covered(end, left, blocks).reshape(shape) if end.ndim else end
+
+    found = joined(Interval(cut(found.low), cut(found.high), cut(found.sound)), inside)
+    found = as_read(found) if jnp.issubdtype(array.dtype, jnp.floating) else found
     order = [role for _, role in left if role is not None]
-
-    def largest(elements: Any) -> Any:
-        found = elements.max(plain) if plain else elements
-        found = _covered(found, left, blocks).reshape(shape).max(inside) if found.ndim else found
-        return _placed(found, order, blocks, one.outer)
-
-    is_float = jnp.issubdtype(array.dtype, jnp.floating)
-    if is_float and one.recipe.only_multiplies(key):
-        return as_read(up_to(largest(size_of_each(array))))
-    low, high = ends_of_each(array)
-    found = between(-largest(-low), largest(high))
-    return as_read(found) if is_float else found
+    return Interval(*(_placed(end, order, blocks, one.outer) for end in _ends(found)))
 
 
 def _hidden(array: Any) -> Any:
@@ -167,6 +162,10 @@ def _hidden(array: Any) -> Any:
     seconds, the ends of a mask that is a constant of the program."""
     is_large = array.size > FOLDED
     return lax.optimization_barrier(array) if is_large else array  # type: ignore[no-untyped-call]
+
+
+def _ends(given: Interval) -> tuple[Any, Any, Any]:
+    return given.low, given.high, given.sound
 
 
 def _in_blocks(parts: list[Part], blocks: Blocks) -> tuple[list[int], tuple[int, ...]]:

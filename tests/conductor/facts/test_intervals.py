@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.facts.intervals import Interval, interval_of
-from orchestrator_core.conductor.facts.intervals.interval import (
-    as_read,
-    between,
-    ends_of_each,
-    exactly,
-)
+from orchestrator_core.conductor.facts.intervals.interval import as_read, exactly, joined, of_each
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Literal
 
@@ -105,8 +100,7 @@ def _all(graph: Any, *inputs: Any) -> list[Any]:
 
 
 def _whole(array: np.ndarray) -> Interval:
-    low, high = ends_of_each(array)
-    return as_read(between(low.min(), high.max()))
+    return as_read(joined(of_each(array), tuple(range(array.ndim))))
 
 
 def _assert_inside(elements: np.ndarray, found: Interval, name: str) -> None:

@@ -161,30 +161,6 @@ def test_without_skipping_every_tile_is_done(qkv: Any) -> None:
     assert skipped(graph) == [0]
 
 
-@pytest.mark.parametrize("endless", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("which", [0, 3, 4], ids=["multiplied", "added", "multiplied and added"])
-def test_ends_of_blocks(qkv: Any, endless: float, which: int) -> None:
-    """Of what is multiplied alone the largest absolute value, both ways. Nothing is known of blocks
-    with a NaN, and nothing that is of use of those with an infinity."""
-
-    def function(q: Array, k: Array, v: Array, r: Array, t: Array) -> Array:
-        s = q @ k.T + r + t @ k[:, :1].T + t
-        return jax.nn.softmax(jnp.where(causal(*jnp.indices(s.shape)), s, -1e30)) @ v
-
-    graph, _ = in_tiles(function, (*qkv, qkv[0][:, :1], qkv[0][:, 1:2]))
-    (node,) = passes(graph)
-    one, blocks = node.params["runner"].one, Blocks({"i": 0, "j": 0}, {"i": 3, "j": 3}, TILE)
-    (key,) = (key for key in one.recipe.leaves if key[0] is graph.inputs[which])
-    array = qkv[0][:, : 1 if which else D].at[40, 0].set(endless).at[:32].set(0.0)
-    found = interval_of_leaf(one, blocks, key, array)
-    np.testing.assert_array_equal(np.ravel(found.is_finite), [True, False, True])
-    np.testing.assert_array_equal(np.ravel(found.is_zero), [True, False, False])
-    last = np.asarray(array[64:])
-    low, high = (last.min(), last.max()) if which else (-abs(last).max(), abs(last).max())
-    assert (np.ravel(found.low)[2], np.ravel(found.high)[2]) == (low, high)
-    assert not np.isnan(np.asarray([found.low, found.high])).any()
-
-
 def test_ends_of_a_constant_are_found_when_the_program_runs(qkv: Any) -> None:
     """XLA's own evaluator took seconds for a mask of 1024 x 1024."""
     mask = jnp.tril(jnp.ones((S, S), bool))

@@ -62,32 +62,24 @@ def exactly(value: Any) -> Interval:
     return as_read(found) if 0 < abs(number) < SMALL else found
 
 
-def ends_of_each(array: Any) -> tuple[Any, Any]:
-    """Of the elements of an array of real numbers, each for itself. One that is NaN, which XLA's
-    minimum may overlook, is endless both ways."""
-    ends = array.astype(float)
+def of_each(array: Any) -> Interval:
+    """Of the elements of an array, each for itself."""
+    if not is_real(array.dtype):
+        return UNKNOWN
     if jnp.issubdtype(array.dtype, jnp.floating):
-        is_nan = xp.isnan(array)
-        return xp.where(is_nan, -np.inf, ends), xp.where(is_nan, np.inf, ends)
+        ends = array.astype(float)
+        return Interval(ends, ends, ~xp.isnan(array))
+    ends = array.astype(float)
     if array.dtype == np.bool_:
-        return ends, ends
-    return _inexact(ends, -1.0), _inexact(ends, 1.0)
+        return Interval(ends, ends, np.bool_(True))
+    return Interval(_inexact(ends, -1.0), _inexact(ends, 1.0), np.bool_(True))
 
 
-def size_of_each(array: Any) -> Any:
-    """The absolute values of the elements of an array of floating type; of one that is NaN,
-    infinity."""
-    return xp.where(xp.isnan(array), np.inf, xp.abs(array.astype(float)))
-
-
-def between(low: Any, high: Any) -> Interval:
-    """Of elements whose ends are these. Nothing is known of what is endless both ways."""
-    return Interval(low, high, (low > -np.inf) | (high < np.inf))
-
-
-def up_to(size: Any) -> Interval:
-    """Of elements whose absolute values are not larger. Nothing is known if that is infinite."""
-    return Interval(-size, size, size < np.inf)
+def joined(given: Interval, axes: tuple[int, ...]) -> Interval:
+    """Of all together along some axes. A NaN, which XLA's minimum may overlook, is unsound."""
+    sound = jnp.asarray(given.sound)
+    sound = sound.all(axes) if sound.ndim else sound
+    return Interval(given.low.min(axes), given.high.max(axes), sound)
 
 
 def as_read(given: Interval) -> Interval:
