@@ -39,16 +39,19 @@ def lowered(function: Callable[..., list[Any]], avals: Sequence[Aval], platform:
 
 
 def lowering_of(
-    evaluate: Callable[..., list[Any]], ready: Callable[..., bytes | None]
+    evaluate: Callable[..., list[Any]], ready: Callable[..., bytes | None] | None
 ) -> Callable[..., Any]:
     """The lowering rule of an operation with many results.
 
     Args:
         evaluate: what it does, of arrays and parameters.
         ready: of a platform and the parameters: the same as `lowered` gave it; None if it is not at
-            hand. It is asked where the program is for one device of one platform.
+            hand. It is asked where the program is for one device of one platform; None if nobody
+            has it.
     """
     plainly = mlir.lower_fun(evaluate, multiple_results=True)
+    if ready is None:
+        return plainly
 
     def rule(context: Any, *values: Any, **params: Any) -> Any:
         platform = _only_platform(context)

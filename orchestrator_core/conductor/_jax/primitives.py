@@ -35,9 +35,7 @@ def new_primitive(
     primitive.multiple_results = True
     primitive.def_impl(evaluate)
     primitive.def_abstract_eval(avals)
-    plainly = mlir.lower_fun(evaluate, multiple_results=True)
-    rule = plainly if ready is None else lowering_of(evaluate, ready)
-    mlir.register_lowering(primitive, rule)
+    mlir.register_lowering(primitive, lowering_of(evaluate, ready))
     _with_devices(primitive)
     ad.primitive_jvps[primitive] = jvp
     batching.primitive_batchers[primitive] = batch

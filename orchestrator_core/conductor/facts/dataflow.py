@@ -76,8 +76,8 @@ class Dataflow:
     @cached_property
     def compared(self) -> frozenset[Value]:
         """Numbers that are compared for equality, or with what is the largest or smallest of them,
-        and all that they are made of element by element. Made twice, they must be the same in every
-        bit."""
+        in so many words or by what jumps, and all that they are made of element by element. Made
+        twice, they must be the same in every bit."""
         found: set[Value] = set()
         open_ = [each for node in self.graph.nodes for each in self._compared_by(node)]
         while open_:
