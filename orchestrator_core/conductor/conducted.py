@@ -46,6 +46,26 @@ class Conducted(Generic[P, T]):
         original: the function as it was given. goal: what it is conducted for.
     """
 
+    # In slots, so that `functools.wraps`, which JAX's transformations use, copies none of them to
+    # another function, nor over them what an object that can be called has under the same name.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_dispatch",
+        "_has_learned",
+        "_is_plain",
+        "_known",
+        "_last",
+        "_lock",
+        "_pins",
+        "_planner",
+        "_quick",
+        "_stages",
+        "_variants",
+        "goal",
+        "original",
+    )
+
     def __init__(self, original: Callable[P, T], goal: Goal, pins: Pins | None = None) -> None:
         self.original, self.goal, self._pins = original, goal, pins
         self._planner = Planner(pins)
@@ -57,7 +77,14 @@ class Conducted(Generic[P, T]):
         self._dispatch, self._has_learned = Dispatch(), False
         self._quick = self._dispatched()
         self._is_plain = True
-        functools.update_wrapper(self, original)
+        self._look_like(original)
+
+    def _look_like(self, original: Any) -> None:
+        """Its name, its documentation and its attributes, but for those that are methods here."""
+        attributes = getattr(original, "__dict__", {}).items()
+        own = type(self)
+        self.__dict__.update({name: x for name, x in attributes if not hasattr(own, name)})
+        functools.update_wrapper(self, original, updated=())
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         traced_for = tracing_for.get()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 import threading
 from typing import Any
@@ -80,6 +81,53 @@ def test_what_cannot_be_called_is_refused() -> None:
 
 def test_conducting_twice_is_conducting_once() -> None:
     assert conduct(decorated, objective="memory").original is decorated.original
+
+
+def total(x: jax.Array) -> jax.Array:
+    return (x**2).sum()
+
+
+@pytest.mark.parametrize(
+    ("transformed", "expected"),
+    [
+        (jax.grad, 2 * X),
+        (jax.jacfwd, 2 * X),
+        (jax.hessian, 2 * np.eye(4)),
+        (jax.vmap, X**2),
+        (jax.jit, 14.0),
+        (jax.checkpoint, 14.0),
+        (lambda f: jax.jit(jax.grad(f)), 2 * X),
+        (lambda f: functools.wraps(f)(lambda x: f(x) + 100), 114.0),
+        (functools.partial, 14.0),
+    ],
+)
+def test_what_is_made_of_a_conducted_function_is_conducted_as_that(
+    transformed: Any, expected: Any
+) -> None:
+    """JAX's transformations copy the attributes of a function, and so do those of others."""
+    equal(conduct(transformed(conduct(total)))(X), expected)
+
+
+class Policy:
+    """Something that can be called and has attributes as `Conducted` has them."""
+
+    def __init__(self) -> None:
+        self.goal, self.original, self.lower, self.plan = X, abs, -1, "none"
+        self.tag = "policy"
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return (x - self.goal).sum()
+
+
+def test_attributes_are_there_but_for_those_of_a_conducted_function() -> None:
+    policy = conduct(Policy())
+    equal(policy(jnp.zeros(4)), -6.0)
+    assert policy.tag == "policy"  # type: ignore[attr-defined]
+    assert policy.goal.objective == "time"
+    assert policy.explain(X).reason == ""
+    equal(policy.lower(X).compile()(X), 0.0)
+    wrapped = functools.wraps(plainly)(lambda x: total(x))
+    assert conduct(wrapped).__wrapped__ is wrapped  # type: ignore[attr-defined]
 
 
 def test_a_conducted_function_in_another_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
