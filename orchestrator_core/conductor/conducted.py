@@ -29,11 +29,11 @@ MOST_TRACED = 128
 """Combinations of shapes, types and constants of one function that are remembered."""
 
 MOST_CONSTANTS = 16
-"""Python numbers in the same place: a function that needs more of them as constants would be
-compiled again and again."""
+"""Python numbers in the same place, or states of the same objects: a function that needs more of
+them as constants would be compiled again and again."""
 
 NOT_COMPARABLE = "an argument is neither an array nor can it be compared from call to call"
-CHANGING = "it needs its Python numbers as constants, and they change from call to call"
+CHANGING = "numbers or attributes that it needs as constants change from call to call"
 
 
 class Conducted(Generic[P, T]):
@@ -72,7 +72,7 @@ class Conducted(Generic[P, T]):
         self._lock = threading.Lock()
         self._known: OrderedDict[Any, Traced] = OrderedDict()
         self._stages: dict[Any, int] = {}
-        self._variants: dict[Any, int] = {}
+        self._variants: OrderedDict[Any, int] = OrderedDict()
         self._last: Traced | None = None
         self._dispatch, self._has_learned = Dispatch(), False
         self._quick = self._dispatched()
@@ -186,7 +186,7 @@ class Conducted(Generic[P, T]):
         """What is known of the function for these arguments. Of Python numbers, as many types are
         taken as constants as it takes to trace it."""
         plain = given = Given(args, kwargs)
-        first = self._stages.get(plain.key, 0) if plain.key is not None else 0
+        first = self._stages.get(plain.place, 0) if plain.key is not None else 0
         traced: Traced | None = None
         for stage in range(first, len(STAGES)):
             given = Given(args, kwargs, STAGES[stage]) if stage else plain
@@ -206,7 +206,7 @@ class Conducted(Generic[P, T]):
             if given.key in self._known:
                 self._known.move_to_end(given.key)
                 return self._known[given.key]
-        if self._variants.get(plain.key, 0) > MOST_CONSTANTS:
+        if self._variants.get(plain.place, 0) > MOST_CONSTANTS:
             return Traced(None, CHANGING)
         traced = trace(self.original, given, self.goal, self._planner)
         return traced if traced.is_of_this_trace else self._kept(plain, given, traced)
@@ -215,15 +215,16 @@ class Conducted(Generic[P, T]):
         """That of whichever thread was first."""
         with self._lock:
             self._known.setdefault(given.key, traced)
-            if given is not plain:
-                self._variants[plain.key] = self._variants.get(plain.key, 0) + 1
-            while len(self._known) > MOST_TRACED:
-                self._known.popitem(last=False)
+            if given is not plain or plain.place != plain.key:
+                self._variants[plain.place] = self._variants.pop(plain.place, 0) + 1
+            for recent in (self._known, self._variants):
+                while len(recent) > MOST_TRACED:
+                    recent.popitem(last=False)
             return self._known.get(given.key, traced)
 
     def _remember_stage(self, plain: Given, stage: int) -> None:
         if stage:
-            self._stages[plain.key] = stage
+            self._stages[plain.place] = stage
 
 
 class _NotPlain(Exception):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.state import Same, can_change, state_of
 
 STAGES: tuple[tuple[type, ...], ...] = ((), (bool,), (bool, int), (bool, int, float, complex))
 """Which Python numbers are constants of a trace and not traced. As with ``jax.jit`` at first none
@@ -20,6 +21,7 @@ class Given:
     Attributes:
         arrays: what ``jax.jit`` would trace, less Python numbers of the types that are constants.
         others: the rest. key: what a trace depends on; None if something cannot be compared.
+        place: the same of whatever objects, that can change, have become.
     """
 
     def __init__(self, args: Any, kwargs: Any, constants: tuple[type, ...] = ()) -> None:
@@ -29,12 +31,14 @@ class Given:
         self.arrays = [leaf for leaf, is_one in zip(leaves, self.is_array, strict=True) if is_one]
         self.others = [x for x, is_one in zip(leaves, self.is_array, strict=True) if not is_one]
         self.avals = tuple(each for each in avals if each is not None)
-        self.key = self._key()
+        self.key = self.place = self._key(state_of)
+        if self.key is not None and any(map(can_change, self.others)):
+            self.place = self._key(lambda each: Same(each) if can_change(each) else state_of(each))
 
-    def _key(self) -> Any:
-        others = tuple((type(each), _exactly(each)) for each in self.others)
-        key = (self.tree, self.avals, others, _jax.trace_context())
+    def _key(self, of: Callable[[Any], Hashable]) -> Any:
         try:
+            others = tuple(map(of, self.others))
+            key = (self.tree, self.avals, others, _jax.trace_context())
             hash(key)
         except TypeError:
             return None
@@ -64,11 +68,6 @@ def arguments_of(
     those: Iterator[Any] = iter(arrays)
     rest = iter(others)
     return jax.tree.unflatten(tree, [next(those) if each else next(rest) for each in is_array])
-
-
-def _exactly(value: Any) -> Any:
-    """Of zeros the sign counts, and one NaN is like the other."""
-    return repr(value) if isinstance(value, float | complex) else value
 
 
 def _traced_as(leaf: Any, constants: tuple[type, ...]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -114,7 +115,11 @@ def trace(function: Callable[..., Any], given: Given, goal: Goal, planner: Plann
 
     def flat(*arrays: Any) -> list[Any]:
         args, kwargs = given.arguments(arrays)
-        returned, made = Returned.of(function(*args, **kwargs))
+        result = function(*args, **kwargs)
+        if inspect.iscoroutine(result):
+            result.close()
+            raise TypeError("what it returns is yet to be awaited")
+        returned, made = Returned.of(result)
         found.append(returned)
         return made
 

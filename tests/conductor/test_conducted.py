@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import functools
 import pickle
@@ -184,6 +185,16 @@ def test_results_that_are_no_arrays_stay_what_they_are() -> None:
     equal(made.pop("y"), 2 * X)
     assert made == {"shape": (4,), "name": "y", "none": None}
     assert type(made["shape"][0]) is int
+
+
+def test_what_is_awaited_runs_as_it_was(recwarn: pytest.WarningsRecorder) -> None:
+    async def later(x: jax.Array) -> jax.Array:
+        return 2 * x
+
+    conducted = conduct(later)
+    equal(asyncio.run(conducted(X)), 2 * X)
+    assert "awaited" in conducted.explain(X).reason
+    assert not recwarn.list
 
 
 def test_weak_types_stay_weak() -> None:
