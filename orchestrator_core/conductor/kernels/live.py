@@ -20,11 +20,11 @@ from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
 from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real
 from orchestrator_core.conductor.ir.value import Literal, Value
+from orchestrator_core.conductor.tile.blocks import Blocks
 from orchestrator_core.conductor.tile.foretold import USUAL, usual_interval
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Wanted
 from orchestrator_core.conductor.tile.skip import (
-    Blocks,
     interval_of_leaf,
     interval_of_literal,
     intervals,
@@ -148,7 +148,7 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
     Of leaves that are numbers only those are looked at without which less would be proven.
     """
     blocks = full_tiles(side, size)
-    if not may_skip(side) or not all(blocks.count.values()):
+    if not may_skip(side) or not all(map(blocks.count, ROLES)):
         return None
     usual = {key: usual_interval(key) for key in side.recipe.leaves}
     masks = [key for key in usual if _may_mask(key)]
@@ -200,7 +200,7 @@ def _finite(key: Key) -> Interval:
 def full_tiles(side: Pass, size: Mapping[Role, int]) -> Blocks:
     """The tiles that do not stick out."""
     count = {role: side.length[role] // size[role] for role in ROLES}
-    return Blocks(dict.fromkeys(ROLES, 0), count, dict(size))
+    return Blocks.even(count, size)
 
 
 def _dead(side: Pass, blocks: Blocks, leaves: dict[Key, Interval]) -> Any:
@@ -215,7 +215,7 @@ def _needs(side: Pass, blocks: Blocks, leaves: dict[Key, Interval], space: Any) 
     def interval(wanted: Wanted) -> Interval:
         return interval_of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
 
-    shape = (blocks.count[side.outer], blocks.count[side.inner])
+    shape = (blocks.count(side.outer), blocks.count(side.inner))
     return [space.broadcast_to(each.need(interval), shape) for each in side.accumulators]
 
 

@@ -43,7 +43,7 @@ class Plain:
 def plain_of(side: Pass, size: Mapping[Role, int], watch: Watch | None) -> Plain | None:
     """None if there are not many such tiles."""
     blocks = full_tiles(side, size)
-    shape = blocks.count[side.outer], blocks.count[side.inner]
+    shape = blocks.count(side.outer), blocks.count(side.inner)
     if not all(shape):
         return None
     live = np.ones(shape, bool) if watch is None else ~watch.dead

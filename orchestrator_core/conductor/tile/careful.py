@@ -16,10 +16,10 @@ from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Role
 from orchestrator_core.conductor.tile.accumulators import Reduced
-from orchestrator_core.conductor.tile.cumulative.aligned import aligned
+from orchestrator_core.conductor.tile.cumulative.aligned import aligned, runnings_of
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.run import Runner
-from orchestrator_core.conductor.tile.sizes import even
+from orchestrator_core.conductor.tile.sizes import even, uniform
 
 SMALLER = 2.0**-24
 
@@ -70,9 +70,11 @@ def _kept(first: Any, given: Sequence[Any]) -> Any:
 
 
 def plain_runner(one: Pass, size: dict[Role, int]) -> Runner:
-    """All tiles are visited; they are of one size if the axes have a divisor that will do, unless
-    numbers in them are compared with those of other passes."""
+    """All tiles are visited; they are of one size if the axes can be cut so, unless numbers in them
+    are compared with those of other passes."""
     if one.compares:
         return Runner(one, size, False)
-    sizes = {role: even(one.length[role], most) for role, most in size.items()}
-    return Runner(one, aligned(one, sizes), False)
+    if any(True for _ in runnings_of(one)):
+        sizes = {role: even(one.length[role], most) for role, most in size.items()}
+        return Runner(one, aligned(one, sizes), False)
+    return Runner(one, uniform(one.length, size, one.inner), False)

@@ -6,27 +6,38 @@ The proofs are those of run time, with numbers of usual size in the place of wha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
-from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.facts.dataflow import EQUALITIES, Dataflow
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
 from orchestrator_core.conductor.facts.intervals.interval import exactly, is_real
 from orchestrator_core.conductor.ir.value import Literal, Value
+from orchestrator_core.conductor.tile.blocks import Blocks
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Step, Wanted
-from orchestrator_core.conductor.tile.skip import Blocks, intervals
+from orchestrator_core.conductor.tile.skip import interval_of_literal, intervals, of_step
 
 USUAL = 100.0
 """Elements of what is not known yet are thought to be between its inverse and this."""
+
+LITTLE = Interval(0.01, 0.02, True)
+"""Where it is asked what could be at best: of such numbers no exponential overflows."""
+
+FAR = 1e4
+"""What is further from zero is there to be masked."""
+
+COMPARISONS = frozenset({"lt", "le", "gt", "ge", *EQUALITIES})
 
 
 def gone(one: Pass, size: dict[Role, int], count: dict[Role, int]) -> Any:
     """Which tiles, of (outer tiles, inner tiles)."""
     made = np.full((count[one.outer], count[one.inner]), True)
-    blocks = Blocks(dict.fromkeys(ROLES, 0), count, size)
+    blocks = Blocks.even(count, size)
     leaves = {key: usual_interval(key) for key in one.recipe.leaves}
     known = intervals(one.recipe, blocks, one.outer, leaves)
 
@@ -53,8 +64,66 @@ def usual_interval(key: Key) -> Interval:
 
 def may_gain(one: Pass, size: dict[Role, int]) -> bool:
     """May proofs at run time leave tiles out? They are thousands of operations for a compiler, so
-    not where masks are made of positions alone, and these leave out none."""
-    return not _is_by_positions(one) or bool(gone(one, size, counted(one, size)).any())
+    not where masks are made of positions alone, and these leave out none, nor where a tile would
+    count whatever its masks are."""
+    if _is_by_positions(one):
+        return bool(gone(one, size, counted(one, size)).any())
+    return is_ever_gone(one, size)
+
+
+def is_ever_gone(one: Pass, size: dict[Role, int]) -> bool:
+    """Does a tile change nothing that is masked by all that could mask it?"""
+    return any(
+        _would_be_gone(one, size, flag, number) for flag in (0.0, 1.0) for number in (0.0, -np.inf)
+    )
+
+
+def _would_be_gone(one: Pass, size: dict[Role, int], flag: float, number: float) -> bool:
+    """If pairs are given as these and compared with this outcome."""
+    blocks = Blocks.even(counted(one, size), size)
+    known = {key: _given_as(key, flag, number) for key in one.recipe.leaves}
+
+    def interval(wanted: Wanted) -> Interval:
+        return interval_of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
+
+    with np.errstate(all="ignore"):
+        for step in one.recipe.steps:
+            masked = _masked(step, flag, interval) if len(roles(step.spec)) == 2 else None
+            known[step.made] = masked or of_step(step, blocks, one.outer, known)
+        return all(np.all(each.need(interval) < -USUAL) for each in one.accumulators)
+
+
+def _given_as(key: Key, flag: float, number: float) -> Interval:
+    value, spec = key
+    if not is_real(value.dtype):
+        return UNKNOWN
+    if len(roles(spec)) < 2:
+        return usual_interval(key) if value.dtype == np.bool_ else LITTLE
+    return exactly(number if jnp.issubdtype(value.dtype, jnp.floating) else flag)
+
+
+def _masked(step: Step, flag: float, interval: Callable[[Wanted], Interval]) -> Interval | None:
+    """Of what masks pairs; None of other operations. That two numbers are equal is proven of no
+    tile but of one whose numbers are all the same."""
+    name, inputs = step.node.name, step.inputs
+    if name in COMPARISONS:
+        first = inputs[0]
+        dtype = first.dtype if isinstance(first, Literal) else first[0].dtype
+        is_number = jnp.issubdtype(dtype, jnp.floating)
+        return Interval(0.0, 1.0, True) if is_number and name in EQUALITIES else exactly(flag)
+    if name != "select_n" or not _is_exact(interval(inputs[0])):
+        return None
+    return next((x for x in map(interval, inputs[1:]) if _is_masked(x)), None)
+
+
+def _is_exact(given: Interval) -> bool:
+    return bool(np.all(given.sound) and np.all(given.low == given.high))
+
+
+def _is_masked(given: Interval) -> bool:
+    """Is it zero, or further from zero than numbers of usual size?"""
+    least = np.minimum(np.abs(given.low), np.abs(given.high))
+    return bool(np.all(given.sound) and np.all((given.low == given.high) | (least > FAR)))
 
 
 def _is_by_positions(one: Pass) -> bool:

@@ -3,7 +3,9 @@
 In a smaller tile a compiler may round a product otherwise. Where the largest numbers are asked for,
 and where they are, rows that are equal must have equal numbers, or it is not the first of them that
 is found. Maxima do not mind to be told a number twice. But what is compared with a number later, in
-another pass, must be made there in a tile of the same size, and there are sums that do mind.
+another pass, must be made there in a tile of the same size, and there are sums that do mind. Not
+where rows are what is made: a row that is made twice is the same, and a compiler has half as many
+sizes of tiles to see to.
 """
 
 from __future__ import annotations
@@ -11,7 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchestrator_core.conductor.facts.dataflow import Dataflow
-from orchestrator_core.conductor.tile.accumulators import Accumulator, KLargest, Reduced
+from orchestrator_core.conductor.tile.accumulators import (
+    Accumulator,
+    KLargest,
+    Reduced,
+    RunningMax,
+    Summed,
+)
 
 IDEMPOTENT = frozenset({"max", "min", "and", "or"})
 
@@ -21,6 +29,14 @@ def may_overlap(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
     each = list(accumulators)
     has_places = any(isinstance(a, KLargest) and a.is_rounded for a in each)
     return has_places and all(_may_overlap(flow, a) for a in each)
+
+
+def may_repeat(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
+    """May rows be made twice? That each of these has nothing but rows is for the caller to see."""
+    each = list(accumulators)
+    is_usual = all(isinstance(a, Reduced | RunningMax | Summed) for a in each)
+    made = [a.boundary.node.output for a in each if isinstance(a, Reduced)]
+    return is_usual and not any(map(flow.is_asked_later, made))
 
 
 def _may_overlap(flow: Dataflow, each: Accumulator) -> bool:

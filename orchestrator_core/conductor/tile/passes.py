@@ -28,7 +28,7 @@ from orchestrator_core.conductor.tile.accumulators import (
     Summed,
 )
 from orchestrator_core.conductor.tile.cumulative.nodes import TOTALS
-from orchestrator_core.conductor.tile.overlaps import may_overlap
+from orchestrator_core.conductor.tile.overlaps import may_overlap, may_repeat
 from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
 from orchestrator_core.conductor.tile.region import Region
@@ -72,6 +72,12 @@ class Pass:
     def overlaps(self) -> bool:
         """Are all tiles of one size, so that the last of an axis overlaps the one before it?"""
         return may_overlap(self.flow, self.accumulators)
+
+    @cached_property
+    def repeats(self) -> bool:
+        """May the last rows overlap those before them, all tiles of a row being made again?"""
+        are_rows = all(self.is_row(a.spec) for a in self.accumulators)
+        return are_rows and not self.compares and may_repeat(self.flow, self.accumulators)
 
     @cached_property
     def compares(self) -> bool:

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Role, full_shape
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.tile.accumulators import Accumulator, Tiles
+from orchestrator_core.conductor.tile.blocks import Blocks, Segment
 from orchestrator_core.conductor.tile.foretold import may_gain
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key
-from orchestrator_core.conductor.tile.skip import Blocks, may_skip, needs
+from orchestrator_core.conductor.tile.skip import may_skip, needs
 
 State: TypeAlias = tuple[Any, ...]
 """One array for each accumulator of a pass."""
@@ -45,8 +47,10 @@ class Runner:
         by_value = dict(zip(self.one.recipe.values, values, strict=True))
         whole = {key: by_value[key[0]] for key in self.one.recipe.leaves}
         state = tuple(jnp.full(full_shape(a.spec), a.start, a.dtype) for a in self.accumulators)
-        for outer in self._segments(self.one.outer):
-            state = self._rows(whole, state, outer)
+        inner, before = self._inner(whole), 0
+        for outer in self.blocks.segments[self.one.outer]:
+            state = self._rows(whole, state, outer, inner, before)
+            before += outer.count
         return list(state)
 
     @property
@@ -74,37 +78,51 @@ class Runner:
     def is_skipping(self) -> bool:
         return self.skips and may_skip(self.one) and may_gain(self.one, self.size)
 
-    def _segments(self, role: Role) -> list[tuple[int, int, int]]:
-        """First element, number of tiles, and their size; the rest of the axis comes last."""
+    @functools.cached_property
+    def blocks(self) -> Blocks:
+        return Blocks({role: self._segments(role) for role in (self.one.outer, self.one.inner)})
+
+    def _segments(self, role: Role) -> tuple[Segment, ...]:
+        """The rest of the axis comes last."""
         length, size = self.one.length[role], min(self.size[role], self.one.length[role])
         count, rest = divmod(length, size)
-        last = (length - size, 1, size) if self.one.overlaps else (count * size, 1, rest)
-        return [(0, count, size)] + ([last] if rest else [])
+        overlaps = self.one.overlaps or (role == self.one.outer and self.one.repeats)
+        last = (length - size, 1, size) if overlaps else (count * size, 1, rest)
+        return (Segment(0, count, size), *([Segment(*last)] if rest else []))
 
-    def _rows(self, whole: dict[Key, Any], state: State, outer: tuple[int, int, int]) -> State:
-        """All rows of one size."""
-        first, count, size = outer
-        inner = [self._inner(whole, outer, each) for each in self._segments(self.one.inner)]
+    def _rows(
+        self,
+        whole: dict[Key, Any],
+        state: State,
+        outer: Segment,
+        inner: Sequence[_Inner],
+        before: int,
+    ) -> State:
+        """All rows of one size; so many come before them."""
 
         def row(k: Any, state: State) -> State:
-            at = _Row(self, whole, first + k * size, size)
+            at = _Row(self, whole, outer.first + k * outer.size, outer.size)
             now = at.opened(state)
             for each in inner:
-                now = each(at, k, now)
+                now = each(at, before + k, now)
             return at.closed(state, now)
 
-        return _loop(count, row, state)
+        return _loop(outer.count, row, state)
 
-    def _inner(self, whole: dict[Key, Any], outer: Any, inner: Any) -> _Inner:
-        first, count, size = inner
+    def _inner(self, whole: dict[Key, Any]) -> list[_Inner]:
+        """The tiles of each size in all rows. What they need is asked once for all of them: it is
+        thousands of operations for a compiler."""
+        segments = self.blocks.segments[self.one.inner]
         if not self.is_skipping:
-            return _Inner(first, count, size, None, None)
-        names = (self.one.outer, self.one.inner)
-        ours = [dict(zip(names, pair, strict=True)) for pair in zip(outer, inner, strict=True)]
-        need = needs(self.one, Blocks(*ours), whole)
-        order, *need = _sorted(functools.reduce(jnp.maximum, need), need)
-        least = lax.cummax(jnp.stack(need), 2, reverse=True)
-        return _Inner(first, count, size, order, least)
+            return [_Inner(each, None, None) for each in segments]
+        order, need = _sorted(needs(self.one, self.blocks, whole), segments)
+        made, before = [], 0
+        for each in segments:
+            mine = slice(before, before + each.count)
+            least = lax.cummax(jnp.stack([array[:, mine] for array in need]), 2, reverse=True)
+            made.append(_Inner(each, order[:, mine] - before, least))
+            before += each.count
+        return made
 
 
 @dataclass(frozen=True)
@@ -181,42 +199,44 @@ class _Inner:
             must exceed so that this tile and all after it change nothing.
     """
 
-    first: int
-    count: int
-    size: int
+    tiles: Segment
     order: Any
     needs: Any
 
     def __call__(self, row: _Row, k: Any, now: State) -> State:
+        """Of row `k` of all."""
         if self.order is None:
-            return _loop(
-                self.count,
-                lambda n, now: row.with_tile(row.place(self.first + n * self.size, self.size), now),
-                now,
-            )
+            return _loop(self.tiles.count, lambda n, now: self._with(row, n, now), now)
         order, needs = self.order[k], self.needs[:, k]
 
         def goes_on(at: tuple[Any, State]) -> Any:
             n, now = at
-            is_left = n < self.count
-            need = needs[:, jnp.minimum(n, self.count - 1)]
+            is_left = n < self.tiles.count
+            need = needs[:, jnp.minimum(n, self.tiles.count - 1)]
             proofs = [need[m] < each for m, each in enumerate(row.have(now))]
             return is_left & ~functools.reduce(jnp.logical_and, proofs)
 
         def body(at: tuple[Any, State]) -> tuple[Any, State]:
             n, now = at
-            place = row.place(self.first + order[n] * self.size, self.size)
-            return n + 1, row.with_tile(place, now)
+            return n + 1, self._with(row, order[n], now)
 
         made: State = lax.while_loop(goes_on, body, (jnp.int32(0), now))[1]
         return made
 
+    def _with(self, row: _Row, n: Any, now: State) -> State:
+        first, size = self.tiles.first + n * self.tiles.size, self.tiles.size
+        return row.with_tile(row.place(first, size), now)
 
-def _sorted(most: Any, arrays: Sequence[Any]) -> list[Any]:
-    """The columns of each row from the one with the largest number in `most` on: where they stood,
-    and arrays in that order. XLA makes what it sorts once, and what it gathers again and again."""
+
+def _sorted(need: Sequence[Any], segments: Sequence[Segment]) -> tuple[Any, list[Any]]:
+    """Where the tiles of each row stood, and what they need: those that need most come first, each
+    size by itself. XLA makes what it sorts once, and what it gathers, or cuts, again and again."""
+    most = functools.reduce(jnp.maximum, need)
     at = lax.broadcasted_iota(jnp.int32, most.shape, 1)
-    return list(lax.sort((-most, at, *arrays), dimension=1, is_stable=True, num_keys=1)[1:])
+    which = np.repeat(np.arange(len(segments), dtype=np.int32), [each.count for each in segments])
+    keys = [-most] if len(segments) == 1 else [jnp.broadcast_to(which, most.shape), -most]
+    made = lax.sort((*keys, at, *need), dimension=1, is_stable=True, num_keys=len(keys))
+    return made[len(keys)], list(made[len(keys) + 1 :])
 
 
 def _loop(count: int, body: Callable[[Any, State], State], state: State) -> State:

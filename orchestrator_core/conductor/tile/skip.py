@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -33,31 +33,12 @@ from orchestrator_core.conductor.facts.intervals.interval import (
     of_each,
 )
 from orchestrator_core.conductor.ir.value import Literal
+from orchestrator_core.conductor.tile.blocks import Blocks, Segment
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Recipe, Step, Wanted
 
 FOLDED = 4096
 """Elements of constants whose ends XLA works out in no time when it compiles."""
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Tiles of one size, side by side along both roles.
-
-    Attributes:
-        first: where they begin. count: how many. size: elements of each.
-    """
-
-    first: dict[Role, int]
-    count: dict[Role, int]
-    size: dict[Role, int]
-
-    def along(self, role: Role, each: Any, outer: Role) -> Any:
-        """Numbers for tiles along a role as an array of (outer tiles, inner tiles)."""
-        return each[:, None] if role == outer else each[None, :]
-
-    def offsets(self, role: Role) -> Any:
-        return self.first[role] + self.size[role] * np.arange(self.count[role])
 
 
 def may_skip(one: Pass) -> bool:
@@ -83,7 +64,7 @@ def needs(one: Pass, blocks: Blocks, whole: dict[Key, Any]) -> list[Any]:
     def interval(wanted: Wanted) -> Interval:
         return interval_of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
 
-    shape = (blocks.count[one.outer], blocks.count[one.inner])
+    shape = (blocks.count(one.outer), blocks.count(one.inner))
     found = [a.need(interval) for a in one.accumulators if a.is_watched]
     others = [a.need(interval) for a in one.accumulators if not a.is_watched]
     found += [functools.reduce(xp.maximum, others)] if others else []
@@ -97,11 +78,11 @@ def intervals(
     known = dict(leaves)
     with np.errstate(all="ignore"):
         for step in recipe.steps:
-            known[step.made] = _of_step(step, blocks, outer, known)
+            known[step.made] = of_step(step, blocks, outer, known)
     return known
 
 
-def _of_step(step: Step, blocks: Blocks, outer: Role, known: dict[Key, Interval]) -> Interval:
+def of_step(step: Step, blocks: Blocks, outer: Role, known: dict[Key, Interval]) -> Interval:
     if step.node.name == "iota":
         return _of_iota(step, blocks, outer)
     if not is_real(step.made[0].dtype):
@@ -124,8 +105,8 @@ def _of_iota(step: Step, blocks: Blocks, outer: Role) -> Interval:
     if len(axis) != 1 or axis[0][1] is None:
         return Interval(np.asarray(0.0), np.asarray(float(most)), np.bool_(True))
     role = axis[0][1]
-    low = blocks.along(role, blocks.offsets(role).astype(float), outer)
-    return Interval(low, low + (blocks.size[role] - 1), np.bool_(True))
+    low, high = (blocks.along(role, each, outer) for each in blocks.ends(role))
+    return Interval(low, high, np.bool_(True))
 
 
 def _holds(dtype: Any, number: int) -> bool:
@@ -145,16 +126,44 @@ def interval_of_leaf(one: Pass, blocks: Blocks, key: Key, array: Any) -> Interva
     plain = tuple(k for k, axis in enumerate(spec) if not axis_roles(axis))
     found = joined(found, plain) if plain else found
     left = [part for axis in spec if axis_roles(axis) for part in axis]
-    shape, inside = _in_blocks(left, blocks)
+    found = _in_all_blocks(found, left, blocks)
+    found = as_read(found) if jnp.issubdtype(array.dtype, jnp.floating) else found
+    order = [role for _, role in left if role is not None]
+    return _each(lambda end: _placed(end, order, blocks, one.outer), found)
+
+
+def _in_all_blocks(found: Interval, left: list[Part], blocks: Blocks) -> Interval:
+    """Joined in each tile; an axis for each part that has a role."""
+    order = [role for _, role in left if role is not None]
+
+    def joined_along(axis: int, chosen: dict[Role, Segment]) -> Interval:
+        if axis == len(order):
+            return _in_blocks(found, left, chosen)
+        role = order[axis]
+        made = [joined_along(axis + 1, {**chosen, role: each}) for each in blocks.segments[role]]
+        return _each(lambda *ends: _side_by_side(ends, axis), *made)
+
+    return joined_along(0, {})
+
+
+def _in_blocks(found: Interval, left: list[Part], chosen: dict[Role, Segment]) -> Interval:
+    """In tiles of one size."""
+    shape, inside = _shape_of(left, chosen)
 
     def cut(end: Any) -> Any:
         end = jnp.asarray(end, jax.dtypes.canonicalize_dtype(end.dtype))
-        return _covered(end, left, blocks).reshape(shape) if end.ndim else end
+        return _covered(end, left, chosen).reshape(shape) if end.ndim else end
 
-    found = joined(Interval(cut(found.low), cut(found.high), cut(found.sound)), inside)
-    found = as_read(found) if jnp.issubdtype(array.dtype, jnp.floating) else found
-    order = [role for _, role in left if role is not None]
-    return Interval(*(_placed(end, order, blocks, one.outer) for end in _ends(found)))
+    return joined(_each(cut, found), inside)
+
+
+def _side_by_side(ends: Sequence[Any], axis: int) -> Any:
+    return jnp.concatenate(ends, axis) if len(ends) > 1 and ends[0].ndim else ends[0]
+
+
+def _each(of: Callable[..., Any], *given: Interval) -> Interval:
+    """Of the ends of intervals, and whether they are sound."""
+    return Interval(*(of(*those) for those in zip(*map(_ends, given), strict=True)))
 
 
 def _hidden(array: Any) -> Any:
@@ -168,15 +177,15 @@ def _ends(given: Interval) -> tuple[Any, Any, Any]:
     return given.low, given.high, given.sound
 
 
-def _in_blocks(parts: list[Part], blocks: Blocks) -> tuple[list[int], tuple[int, ...]]:
+def _shape_of(parts: list[Part], chosen: dict[Role, Segment]) -> tuple[list[int], tuple[int, ...]]:
     """The shape with tiles and elements of tiles as axes of their own, and which are not tiles."""
     shape: list[int] = []
     inside: list[int] = []
     for size, role in parts:
         if role is not None:
-            shape.append(blocks.count[role])
+            shape.append(chosen[role].count)
         inside.append(len(shape))
-        shape.append(size if role is None else blocks.size[role])
+        shape.append(size if role is None else chosen[role].size)
     return shape, tuple(inside)
 
 
@@ -187,13 +196,12 @@ def _placed(end: Any, order: list[Role], blocks: Blocks, outer: Role) -> Any:
     return blocks.along(order[0], end, outer) if end.ndim == 1 else end
 
 
-def _covered(array: Any, parts: list[Part], blocks: Blocks) -> Any:
-    """The part of a value that the blocks cover."""
+def _covered(array: Any, parts: list[Part], chosen: dict[Role, Segment]) -> Any:
+    """The part of a value that these tiles cover."""
     array = array.reshape([size for size, _ in parts])
     for axis, (size, role) in enumerate(parts):
         if role is not None:
-            first, end = blocks.first[role], blocks.first[role]
-            end += blocks.count[role] * blocks.size[role]
-            whole = (first, end) == (0, size)
-            array = array if whole else lax.slice_in_dim(array, first, end, axis=axis)
+            first, end = chosen[role].first, chosen[role].end
+            is_whole = (first, end) == (0, size)
+            array = array if is_whole else lax.slice_in_dim(array, first, end, axis=axis)
     return array

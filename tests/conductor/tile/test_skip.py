@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from orchestrator_core.conductor.tile.blocks import Blocks
 from orchestrator_core.conductor.tile.price import skipped_tiles
 from orchestrator_core.conductor.tile.run import Runner
-from orchestrator_core.conductor.tile.skip import Blocks, interval_of_leaf
+from orchestrator_core.conductor.tile.skip import interval_of_leaf
 
 from .tiling import SMALL, assert_same, check, compiled, flat, in_tiles, passes
 
@@ -89,6 +90,31 @@ def test_there_are_no_proofs_where_positions_tell_that_no_tile_is_left_out(qkv: 
         assert is_proving(function, (*qkv, each))
 
 
+def test_there_are_no_proofs_where_a_tile_counts_whatever_its_masks_are(qkv: Any) -> None:
+    x, y, _ = qkv
+
+    def half_masked(x: Array, y: Array, here: Array) -> Array:
+        near = jnp.abs(x[:, None] - y[None]).sum(-1)
+        return (near + jnp.where(here[:, None] == here, near, 0)).sum(1)
+
+    def at_the_least(x: Array, y: Array) -> Array:
+        far = jnp.abs(x[:, None] - y[None]).sum(-1)
+        return (jnp.where(far == far.min(1, keepdims=True), far**2, 0)).sum(1)
+
+    def nearby(x: Array, y: Array) -> Array:
+        far = jnp.abs(x[:, None] - y[None]).sum(-1)
+        return jnp.where(far < 1, jnp.exp(-far), 0).sum(1)
+
+    def by_weight(x: Array, y: Array, weight: Array) -> Array:
+        return (jnp.exp(jnp.abs(x[:, None] - y[None]).sum(-1)) * weight).sum(1)
+
+    here = jnp.arange(S) // 32
+    assert not is_proving(half_masked, (x, y, here))
+    assert not is_proving(at_the_least, (x, y))
+    assert is_proving(nearby, (x, y))
+    assert is_proving(by_weight, (x, y, jnp.ones((S, S))))
+
+
 @pytest.mark.parametrize(("number", "place"), [(np.nan, 1), (np.nan, 2), (np.inf, 0), (-np.inf, 2)])
 def test_what_is_not_finite_in_a_skipped_tile_still_counts(
     qkv: Any, number: float, place: int
@@ -110,15 +136,16 @@ def test_derivatives_of_masked_rows(qkv: Any) -> None:
     check(jax.grad(lambda *given: (function(*given) ** 2).sum(), (0, 1, 2)), qkv, tolerance=2e-5)
 
 
-def test_a_mask_found_at_run_time_is_proven_at_run_time(qkv: Any) -> None:
+@pytest.mark.parametrize("rows", [96, 90, 80])
+def test_a_mask_found_at_run_time_is_proven_at_run_time(qkv: Any, rows: int) -> None:
     """The tiles that are done are counted: those of two documents, and no others."""
-    document = jnp.asarray([0] * 32 + [1] * 64)
+    document = jnp.asarray([0] * 32 + [1] * (rows - 32))
 
     def function(q: Array, k: Array, v: Array, document: Array) -> Array:
         same = document[:, None] == document[None]
         return jax.nn.softmax(jnp.where(same, q @ k.T, -1e30)) @ v
 
-    given = (*qkv, document)
+    given = (*(each[:rows] for each in qkv), document)
     graph, _ = in_tiles(function, given)
     (node,) = passes(graph)
     assert tiles_done(node, flat(function), given, graph) == 1 + 4
@@ -166,7 +193,7 @@ def test_ends_of_a_constant_are_found_when_the_program_runs(qkv: Any) -> None:
     mask = jnp.tril(jnp.ones((S, S), bool))
     graph, _ = in_tiles(lambda q, k, v: jax.nn.softmax(jnp.where(mask, q @ k.T, -1e30)) @ v, qkv)
     (node,) = passes(graph)
-    runner, blocks = node.params["runner"].one, Blocks({"i": 0, "j": 0}, {"i": 3, "j": 3}, TILE)
+    runner, blocks = node.params["runner"].one, Blocks.even({"i": 3, "j": 3}, TILE)
     (key,) = (key for key in runner.recipe.leaves if key[0].dtype == bool)
 
     @jax.jit
