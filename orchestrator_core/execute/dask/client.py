@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from orchestrator_core.errors import InvalidCluster
-from orchestrator_core.execute.dask.plugin import OrchestratorPlugin
+from orchestrator_core.execute.dask.plugin import FOR_FLOWS, OrchestratorPlugin
 from orchestrator_core.execute.dask.watch.rpc import PLAN_BYTES
 from orchestrator_core.execute.directives import Hold, Slot
 from orchestrator_core.execute.live.live_plan import LivePlan
@@ -169,7 +169,7 @@ async def _end(client: Any, run_id: str) -> list[str]:
 async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:
     # What cannot be used is refused whether the plugin is there or not.
     plugin = OrchestratorPlugin(**options)
-    if await client.run_on_scheduler(_keep):
+    if await client.run_on_scheduler(_keep, plugin.name != FOR_FLOWS):
         return False
     await client.register_plugin(plugin)
     return True
@@ -179,7 +179,7 @@ async def _enter(client: Any, token: str, options: Mapping[str, Any]) -> None:
     plugin = OrchestratorPlugin(**options)
     plugin.guests.decide = True
     for _ in range(TRIES):
-        if await client.run_on_scheduler(_welcome, token, client.id):
+        if await client.run_on_scheduler(_welcome, token, client.id, plugin):
             return
         await client.register_plugin(plugin)
 
@@ -255,21 +255,27 @@ def _has_plugin(dask_scheduler: Scheduler) -> bool:
     return _plugin_on(dask_scheduler) is not None
 
 
-def _keep(dask_scheduler: Scheduler) -> bool:
-    """Is the plugin there? Then it stays, for whomever it had come."""
+def _keep(plans: bool, dask_scheduler: Scheduler) -> bool:
+    """Is the plugin there, with an advisor if it is to plan? Then it stays, for whomever it had
+    come."""
     plugin = _plugin_on(dask_scheduler)
+    if plugin is not None and plugin.place is not None and plans:
+        plugin = plugin.place.lender
     if plugin is not None:
         plugin.guests.decide = False
     return plugin is not None
 
 
-def _welcome(token: str, client: str, dask_scheduler: Scheduler) -> bool:
+def _welcome(
+    token: str, client: str, brought: OrchestratorPlugin, dask_scheduler: Scheduler
+) -> bool:
     plugin = _plugin_on(dask_scheduler)
     if plugin is not None:
-        plugin.guests.enter(token, client)
+        plugin.welcome(token, client, brought)
     return plugin is not None
 
 
 def _plugin_on(scheduler: Scheduler) -> OrchestratorPlugin | None:
-    plugins = scheduler.plugins.values()
-    return next((each for each in plugins if isinstance(each, OrchestratorPlugin)), None)
+    plugins = [each for each in scheduler.plugins.values() if isinstance(each, OrchestratorPlugin)]
+    at_work = (each for each in plugins if each.session is not None)
+    return next(at_work, plugins[0] if plugins else None)

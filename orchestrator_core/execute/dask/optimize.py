@@ -7,11 +7,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
+from distributed.client import ClosedClientError
+
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask import client as calls
 
 if TYPE_CHECKING:
     from distributed import Client
+
+CLOSED = ("closed", "closing")
+"""States of a client that can do nothing any more."""
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -23,7 +28,7 @@ class optimize:
         >>> with optimize(client):  # doctest: +SKIP
         ...     frame.groupby("x").mean().compute()
 
-    To enter takes a second or two, in which helper processes start: put one block around many
+    To enter takes a few seconds, in which helper processes start: put one block around many
     computations, or register the plugin for good. A machine that has to compile what plans, which
     takes minutes, is not waited for: it is logged, and Dask places tasks itself until it is done.
     ``async with`` is for asynchronous clients.
@@ -38,6 +43,11 @@ class optimize:
         ready_seconds: how long to wait at most until plans can be made, compiling included; 0 not
             to wait. Default: a minute, but not for what is being compiled.
         stop_seconds: how long to wait at most until the runs are written.
+
+    Raises:
+        TypeError: for what is no client, and for an asynchronous one in a plain ``with``.
+        distributed.client.ClosedClientError: on entering, for a client that is closed. One that is
+            closed inside of the block leaves it quietly.
     """
 
     def __init__(
@@ -65,6 +75,7 @@ class optimize:
     def __enter__(self) -> Client:
         if self._client.asynchronous:
             raise TypeError('this client is asynchronous: write "async with optimize(client)"')
+        self._check_open()
         self._client.sync(self._enter)
         return cast("Client", self._client)
 
@@ -74,9 +85,11 @@ class optimize:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._client.sync(self._exit)
+        if not self._is_closed:
+            self._client.sync(self._exit)
 
     async def __aenter__(self) -> Client:
+        self._check_open()
         await self._enter()
         return cast("Client", self._client)
 
@@ -86,7 +99,17 @@ class optimize:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._exit()
+        if not self._is_closed:
+            await self._exit()
+
+    @property
+    def _is_closed(self) -> bool:
+        """Then the scheduler sees to it that the block has ended, a few seconds later."""
+        return self._client.status in CLOSED
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ClosedClientError(f"{self._client} is closed: optimize needs one that is not")
 
     async def _enter(self) -> None:
         self._token = uuid4().hex

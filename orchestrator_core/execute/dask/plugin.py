@@ -14,9 +14,10 @@ from weakref import WeakKeyDictionary
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from orchestrator_core.execute.advice import Advisor, check_advisor
+from orchestrator_core.execute.advice import Advisor, NoAdvisor, check_advisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
 from orchestrator_core.execute.dask.guests import Guests
+from orchestrator_core.execute.dask.place import Place
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.steer.override import Override
 from orchestrator_core.execute.dask.watch.publish import publish
@@ -40,8 +41,11 @@ LOST_SECONDS = 10.0
 LEAVE_SECONDS = 2.0
 """How long who asks us to leave waits until the workers have been told."""
 
-_AT_WORK: WeakKeyDictionary[Scheduler, asyncio.Event] = WeakKeyDictionary()
-"""The schedulers of this process on which a plugin is at work; is its start behind it?"""
+FOR_FLOWS = "orchestrator-flows"
+"""The name of a plugin that plans nothing by itself: one that does can be registered beside it."""
+
+_AT_WORK: WeakKeyDictionary[Scheduler, OrchestratorPlugin] = WeakKeyDictionary()
+"""The schedulers of this process on which a plugin is at work."""
 
 
 class OrchestratorPlugin(SchedulerPlugin):
@@ -98,34 +102,38 @@ class OrchestratorPlugin(SchedulerPlugin):
         )
         check_advisor(advisor)
         self.advisor = advisor
+        self.name = FOR_FLOWS if isinstance(advisor, NoAdvisor) else type(self).name
         self.guests = Guests()
         self.session: Session | None = None
+        self.place: Place | None = None
+        self._started: asyncio.Event | None = None
         self._undo: list[Callable[[], object]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels: settings, never the live session."""
-        settings = {"options": self.options, "advisor": self.advisor, "guests": self.guests}
-        return {**settings, "session": None, "_undo": []}
+        live: dict[str, Any] = {"session": None, "place": None, "_started": None, "_undo": []}
+        return {**vars(self), **live}
 
     async def start(self, scheduler: Scheduler) -> None:
         """Begin on this scheduler; if that fails, the plugin does nothing.
 
-        Nor does it where another one is at work: two would undo what the other does. Dask starts
-        what a preload registers twice: then, and when the scheduler itself starts.
+        Nor does it where another one is at work: two would undo what the other does. But it lends
+        its advisor to one that has none. Dask starts what a preload registers twice: then, and when
+        the scheduler itself starts.
         """
         if self.session is not None:
             return
         other = _AT_WORK.get(scheduler)
         if other is not None:
-            log.warning("an orchestrator is on this scheduler already, and its settings hold")
-            # Dask keeps the first of a name that has started: be that the one at work.
-            await other.wait()
+            await self._stand_by(other)
             return
-        _AT_WORK[scheduler] = started = asyncio.Event()
+        _AT_WORK[scheduler] = self
+        self._started = started = asyncio.Event()
         self._undo = [lambda: _AT_WORK.pop(scheduler, None)]
         try:
             options = resolve(self.options)
-            self.session = session = Session(scheduler, options, lambda: self._advisor(options))
+            self.session = session = Session(scheduler, options, self._maker(options))
+            self.place = Place(session) if isinstance(self.advisor, NoAdvisor) else None
             status = Status(session)
             handlers = Handlers(status, self._remove)
             handlers.install()
@@ -142,11 +150,44 @@ class OrchestratorPlugin(SchedulerPlugin):
         finally:
             started.set()
 
+    async def _stand_by(self, other: OrchestratorPlugin) -> None:
+        # Dask keeps the first of a name that has started: be that the one at work.
+        if other._started is not None:
+            await other._started.wait()
+        if not other.is_lent(self):
+            log.warning("an orchestrator is on this scheduler already, and its settings hold")
+
+    def offer(self) -> tuple[Options, Callable[[], Advisor]]:
+        """The options with nothing left open, and what makes the advisor.
+
+        Raises:
+            InvalidInput: for a setting that cannot be used.
+        """
+        options = resolve(self.options)
+        return options, self._maker(options)
+
+    def is_lent(self, plugin: OrchestratorPlugin) -> bool:
+        """Are graphs planned here from now on as that plugin would do it?"""
+        try:
+            return self.place is not None and self.place.lend(plugin)
+        except Exception:
+            log.exception("what another plugin lends cannot be used")
+            return False
+
+    def welcome(self, token: str, client: str, plugin: OrchestratorPlugin) -> None:
+        """A block of that client is open, which brought that plugin."""
+        if self.place is None:
+            self.guests.enter(token, client)
+            return
+        self.is_lent(plugin)
+        if self.place.lender is not None:
+            self.place.lender.guests.enter(token, client)
+
     async def close(self) -> None:
         """The scheduler closes: leave, and write what is still to be written."""
-        session = self.session
+        advisory = None if self.session is None else self.session.advisory
         self._stop("the scheduler closes")
-        if session is not None and not await session.advisory.wait_closed(CLOSE_SECONDS):
+        if advisory is not None and not await advisory.wait_closed(CLOSE_SECONDS):
             log.warning("the last runs were not written within %g s", CLOSE_SECONDS)
 
     # --- hooks -------------------------------------------------------------------------------
@@ -176,7 +217,7 @@ class OrchestratorPlugin(SchedulerPlugin):
 
     def remove_client(self, scheduler: Scheduler, client: str) -> None:
         self._guarded("remove_client", lambda session: session.remove_client(client))
-        if self.guests.decide and self.session is not None:
+        if (self.guests.decide or self.place is not None) and self.session is not None:
             # It may be back in a moment; and nothing leaves in the middle of what goes on now.
             timer = asyncio.get_running_loop().call_later(LOST_SECONDS, self._look_for_guests)
             self._undo.append(timer.cancel)
@@ -207,11 +248,14 @@ class OrchestratorPlugin(SchedulerPlugin):
         except Exception as error:
             session.fault(where, error)
 
-    def _advisor(self, options: Options) -> Advisor:
-        if self.advisor is not None:
-            return self.advisor
-        advisor: Advisor = advisor_factory()(options.store, **options.wishes)
-        return advisor
+    def _maker(self, options: Options) -> Callable[[], Advisor]:
+        def make() -> Advisor:
+            if self.advisor is not None:
+                return self.advisor
+            advisor: Advisor = advisor_factory()(options.store, **options.wishes)
+            return advisor
+
+        return make
 
     def _removed(self, original: Callable[..., None], name: str | None = None) -> None:
         """`Scheduler.remove_plugin` tells a plugin nothing; so it is overheard."""
@@ -219,37 +263,50 @@ class OrchestratorPlugin(SchedulerPlugin):
             plugins = self.session.scheduler.plugins
             if plugins.get(name) is self:
                 self._stop("the plugin was removed")
+            elif self.place is not None and plugins.get(name) is self.place.lender:
+                self.place.give_back()
         original(name)
 
     def _look_for_guests(self) -> None:
         session = self.session
+        if session is not None and self.place is not None:
+            self.place.only(session.scheduler.clients)
         if session is not None and self.guests.only(session.scheduler.clients):
             log.info("the clients for whom the plugin was here are gone, and so it leaves")
             self._take_off(session.scheduler)
 
     def _take_off(self, scheduler: Scheduler) -> None:
+        lender = None if self.place is None else self.place.lender
         for name, plugin in list(scheduler.plugins.items()):
-            if plugin is self:
+            if plugin is self or plugin is lender:
                 scheduler.remove_plugin(name)
 
     async def _remove(self, timeout: float, guest: str | None) -> bool:
         """Leave the scheduler, for a guest if it was the last; were all runs written within
         `timeout` seconds?"""
         session = self.session
-        if session is None or (guest is not None and not self.guests.leave(guest)):
+        if session is None:
             return True
+        if guest is not None and self.place is not None:
+            lent = self.place.leave(guest)
+            return lent is None or await lent.wait_closed(timeout)
+        if guest is not None and not self.guests.leave(guest):
+            return True
+        advisory = session.advisory
         self._take_off(session.scheduler)
         # Who asked may close the workers next, and they would complain of what comes too late.
         leaving = asyncio.ensure_future(session.meters.settled())
         await asyncio.wait([leaving], timeout=min(timeout, LEAVE_SECONDS))
         leaving.cancel()
-        return await session.advisory.wait_closed(timeout)
+        return await advisory.wait_closed(timeout)
 
     def _stop(self, reason: str) -> None:
         """Undo everything that `start` did; may be called twice."""
         session, self.session = self.session, None
         undo, self._undo = self._undo, []
         if session is not None:
+            if self.place is not None:
+                undo.append(self.place.give_back)
             undo.append(lambda: session.stop(reason))
         for step in undo:
             try:

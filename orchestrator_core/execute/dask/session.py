@@ -90,6 +90,7 @@ class Session:
         self.elastic = Elastic(scheduler, self.roster, self.control.remaining, self.fault)
         self.settled = Settled()
         self.advisory = Advisory(make_advisor, self.fault, self._ready)
+        self._own = options, self.advisory
         self.planning = Planning(
             options, self.advisory, self.steering, self.control, self.fault, self._divide
         )
@@ -150,6 +151,27 @@ class Session:
         self.meters.leave()
         self.settled.leave()
         self.advisory.close()
+
+    def hire(self, options: Options, make_advisor: Callable[[], Advisor]) -> None:
+        """Plan and record with another advisor until `dismiss`; it is loaded in the background."""
+        self._own = self.options, self.advisory
+        self._employ(options, Advisory(make_advisor, self.fault, self._ready))
+        if self.is_live:
+            self.advisory.start(plans=self.mode != "observe")
+
+    def dismiss(self) -> Advisory:
+        """The session's own advisor again. Runs that are still open are recorded as cancelled by
+        the other one, which is returned, and closes when it has written them."""
+        for run in list(self._runs):
+            run.close("cancelled")
+        hired = self.advisory
+        self._employ(*self._own)
+        hired.close()
+        return hired
+
+    def _employ(self, options: Options, advisory: Advisory) -> None:
+        self.options, self.advisory = options, advisory
+        self.planning.heed(options, advisory)
 
     def _ready(self, measured: Sequence[Cluster]) -> None:
         """The advisor has loaded what it needs; `measured` as of `Advisory`."""

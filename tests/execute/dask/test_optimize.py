@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from dask.delayed import delayed
 from distributed import Client, Scheduler, Worker
+from distributed.client import ClosedClientError
 
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
 from orchestrator_core.execute.record import RunRecord
@@ -49,6 +50,29 @@ async def test_an_asynchronous_client_wants_async_with(
     with pytest.raises(TypeError, match='write "async with'), optimize(c, Writer()):
         pass
     assert "orchestrator" not in s.plugins
+
+
+@cluster_test()
+async def test_a_client_that_is_closed_leaves_its_block_quietly_and_enters_none(
+    c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator_core.execute.dask.plugin.LOST_SECONDS", 0.0)
+    other = await Client(s.address, asynchronous=True)
+    async with optimize(other, Writer()):
+        assert await other.submit(abs, -1) == 1
+        await other.close()
+    await until(lambda: "orchestrator" not in s.plugins)
+    with pytest.raises(ClosedClientError, match="is closed: optimize needs one that is not"):
+        await optimize(other, Writer()).__aenter__()
+
+
+def test_so_does_one_that_is_not_asynchronous() -> None:
+    with Client(processes=False, n_workers=1, dashboard_address=None) as other:
+        with optimize(other, Writer(), ready_seconds=0):
+            assert other.submit(abs, -1).result() == 1
+            other.close()
+        with pytest.raises(ClosedClientError), optimize(other, Writer()):
+            pass
 
 
 @cluster_test()

@@ -30,6 +30,10 @@ log = logging.getLogger("orchestrator.dask")
 
 Callback = Callable[[GraphRun, Future[Advice]], None]
 
+RESTS = 10.0
+"""After thinking about a run that is over, so many times as long nothing of that kind is thought
+about: where graphs of a second follow each other, it would hold up the next ones."""
+
 BLINK = 0.005
 LONGEST_BLOCK = 0.05
 """Seconds for which the event loop may wait: where tasks can be kept back, where they cannot."""
@@ -53,6 +57,11 @@ class Planning:
         self._steering, self._control, self._fault = steering, control, fault
         self._declined = Declined()
         self._loop = asyncio.get_running_loop()
+        self._rests_until = -math.inf
+
+    def heed(self, options: Options, advisory: Advisory) -> None:
+        """Others are asked from now on, who may find other things worth it."""
+        self._options, self._advisory, self._declined = options, advisory, Declined()
 
     def plan(self, run: GraphRun) -> None:
         """Ask what to do with the graph of this run, if that can make sense."""
@@ -115,11 +124,16 @@ class Planning:
 
     def ended(self, run: GraphRun) -> None:
         """The run is over: what takes longer may be thought about now, for the next time."""
-        answer = self._advisory.reflect(run.afterwards) if run.afterwards is not None else None
+        if run.afterwards is None or self._loop.time() < self._rests_until:
+            return
+        answer = self._advisory.reflect(run.afterwards)
         if answer is not None:
-            answer.add_done_callback(partial(self._later, self._reconsidered, run))
+            began = self._loop.time()
+            answer.add_done_callback(partial(self._later, partial(self._reconsidered, began), run))
 
-    def _reconsidered(self, run: GraphRun, answer: Future[Advice]) -> None:
+    def _reconsidered(self, began: float, run: GraphRun, answer: Future[Advice]) -> None:
+        now = self._loop.time()
+        self._rests_until = now + RESTS * (now - began)
         try:
             if self._refusal(answer.result()) is None:
                 self._declined.forget(run)

@@ -125,9 +125,10 @@ async def test_a_graph_that_is_declined_goes_on_as_dask_would(
 
 @cluster_test()
 async def test_nobody_waits_again_for_an_answer_that_was_no(
-    c: Client, s: Scheduler, a: Worker, b: Worker
+    c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A declined graph is asked about again when its run is over, and planned from then on."""
+    monkeypatch.setattr("orchestrator_core.execute.dask.plans.planning.RESTS", 0.0)
     advisor = FixedAdvisor(adopted=False)
     plugin = plugin_of(advisor)
     session = await start(s, plugin)
@@ -147,6 +148,25 @@ async def test_nobody_waits_again_for_an_answer_that_was_no(
     assert [run.mode for run in advisor.runs] == ["observed", "observed", "observed", "planned"]
     assert asked == [1, 2, 3, 4]
     assert advisor.runs[1].plan is None, "it was left to Dask without being asked about"
+
+
+@cluster_test()
+async def test_thinking_about_what_is_over_rests_between_short_runs(
+    c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator_core.execute.dask.plans.planning.RESTS", 1e9)
+    advisor = FixedAdvisor(adopted=False)
+    plugin = plugin_of(advisor)
+    await start(s, plugin)
+    for round_ in range(4):
+        graph, keys = layers()
+        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+        await until(lambda: not s.tasks)
+        await until(lambda n=round_: len(advisor.runs) == n + 1)
+        if round_ == 1:  # what was thought about it is known by now
+            await until(lambda: plugin.session.planning._rests_until > 0)  # type: ignore[union-attr]
+    await stop(s, plugin)
+    assert len(advisor.asked) == 2, "once before the first run, once after the second"
 
 
 @cluster_test()
