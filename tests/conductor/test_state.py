@@ -127,6 +127,13 @@ def test_equal_numbers_are_equal_whether_or_not_they_are_one_object() -> None:
     assert before == state_of(thing)
 
 
+def test_sets_are_compared_by_what_is_in_them() -> None:
+    many = conduct(lambda x, names: x * len(names))
+    equal(many(X, {"a", "b"}), 2 * X)
+    equal(many(X, {"a", "b", "c"}), 3 * X)
+    assert many.explain(X, {"b", "a"}).reason == ""
+
+
 def test_objects_that_hold_each_other() -> None:
     thing = loop()
     assert state_of(thing) == state_of(thing)

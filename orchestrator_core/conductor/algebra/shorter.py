@@ -15,7 +15,7 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.substitute import cloned, reading, replaced
 from orchestrator_core.conductor.ir.value import Atom, Value
 
-FOUND_BY_XLA = frozenset({"computed once", "known", "choice known", "nothing done"})
+FOUND_BY_XLA = frozenset({"computed once", "known", "choice known", "without effect"})
 """Of what is found here, what XLA finds by itself (decision 0074)."""
 
 
@@ -85,5 +85,5 @@ class _Walk:
             return made
         if made.aval != node.output.aval:
             return None
-        self.found["nothing done"] += 1
+        self.found["without effect"] += 1
         return made

@@ -28,7 +28,7 @@ def amount(value: float, units: tuple[tuple[float, str], ...]) -> str:
 
 def ratio(before: float, after: float) -> str:
     """``3.4×``, of something that became less; empty if it did not, or by nothing to speak of."""
-    if not 0 < after < before / 1.02:
+    if not 0 < after < before / 1.05:
         return ""
     return f"{_digits(before / after)}×"
 
