@@ -5,6 +5,8 @@ The proofs are those of run time, with numbers of usual size in the place of wha
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -72,38 +74,43 @@ def may_gain(one: Pass, size: dict[Role, int]) -> bool:
 
 
 def is_ever_gone(one: Pass, size: dict[Role, int]) -> bool:
-    """Does a tile change nothing that is masked by all that could mask it?"""
-    return any(
-        _would_be_gone(one, size, flag, number) for flag in (0.0, 1.0) for number in (0.0, -np.inf)
-    )
+    """Is there a tile that changes nothing, if it is masked by all that could mask it?"""
+    choices = itertools.product((0.0, 1.0), (0.0, -np.inf), (LITTLE, exactly(FAR)))
+    return any(_would_be_gone(one, size, *each) for each in choices)
 
 
-def _would_be_gone(one: Pass, size: dict[Role, int], flag: float, number: float) -> bool:
-    """If pairs are given as these and compared with this outcome."""
+def _would_be_gone(
+    one: Pass, size: dict[Role, int], flag: float, number: float, alike: Interval
+) -> bool:
+    """If what is compared has this outcome, and pairs are given as this number; `alike`: what is
+    the same in all tiles."""
     blocks = Blocks.even(counted(one, size), size)
-    known = {key: _given_as(key, flag, number) for key in one.recipe.leaves}
+    known = {key: _given_as(key, flag, number, alike) for key in one.recipe.leaves}
 
     def interval(wanted: Wanted) -> Interval:
         return interval_of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
 
     with np.errstate(all="ignore"):
         for step in one.recipe.steps:
-            masked = _masked(step, flag, interval) if len(roles(step.spec)) == 2 else None
+            masked = _masked(step, flag, interval) if roles(step.spec) else None
             known[step.made] = masked or of_step(step, blocks, one.outer, known)
-        return all(np.all(each.need(interval) < -USUAL) for each in one.accumulators)
+        needs = [each.need(interval) < -USUAL for each in one.accumulators]
+    return bool(np.any(functools.reduce(np.logical_and, needs)))
 
 
-def _given_as(key: Key, flag: float, number: float) -> Interval:
+def _given_as(key: Key, flag: float, number: float, alike: Interval) -> Interval:
     value, spec = key
     if not is_real(value.dtype):
         return UNKNOWN
-    if len(roles(spec)) < 2:
-        return usual_interval(key) if value.dtype == np.bool_ else LITTLE
-    return exactly(number if jnp.issubdtype(value.dtype, jnp.floating) else flag)
+    if not roles(spec):
+        return alike
+    if jnp.issubdtype(value.dtype, jnp.floating):
+        return exactly(number) if len(roles(spec)) == 2 else LITTLE
+    return exactly(flag) if value.dtype == np.bool_ or len(roles(spec)) == 2 else LITTLE
 
 
 def _masked(step: Step, flag: float, interval: Callable[[Wanted], Interval]) -> Interval | None:
-    """Of what masks pairs; None of other operations. That two numbers are equal is proven of no
+    """Of what masks; None of other operations. That two numbers are equal is proven of no
     tile but of one whose numbers are all the same."""
     name, inputs = step.node.name, step.inputs
     if name in COMPARISONS:
@@ -113,17 +120,22 @@ def _masked(step: Step, flag: float, interval: Callable[[Wanted], Interval]) -> 
         return Interval(0.0, 1.0, True) if is_number and name in EQUALITIES else exactly(flag)
     if name != "select_n" or not _is_exact(interval(inputs[0])):
         return None
-    return next((x for x in map(interval, inputs[1:]) if _is_masked(x)), None)
+    cases = [interval(each) for each in inputs[1:]]
+    return next((x for masks in (_is_far, _is_zero, _is_exact) for x in cases if masks(x)), None)
 
 
 def _is_exact(given: Interval) -> bool:
     return bool(np.all(given.sound) and np.all(given.low == given.high))
 
 
-def _is_masked(given: Interval) -> bool:
-    """Is it zero, or further from zero than numbers of usual size?"""
-    least = np.minimum(np.abs(given.low), np.abs(given.high))
-    return bool(np.all(given.sound) and np.all((given.low == given.high) | (least > FAR)))
+def _is_zero(given: Interval) -> bool:
+    return bool(np.all(given.is_zero))
+
+
+def _is_far(given: Interval) -> bool:
+    """Is it further from zero than numbers of usual size?"""
+    least = np.where(given.low * given.high > 0, np.minimum(abs(given.low), abs(given.high)), 0)
+    return bool(np.all(given.sound) and np.all(least > FAR))
 
 
 def _is_by_positions(one: Pass) -> bool:

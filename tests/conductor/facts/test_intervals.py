@@ -19,6 +19,8 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "sums": lambda x, y: (x + y) - (x - y) - 3.0,
     "products": lambda x, y: x * y * -2.0 + x**2 - y**3,
     "quotients": lambda x, y: (x / y, 1 / (jnp.abs(x) + 1), x / 7.0),
+    "inverse powers": lambda x, y: (x**-1, y**-2, (jnp.abs(x) + 1) ** -3, (y - 5) ** -5),
+    "cotangents": jax.grad(lambda x, y: (x * y + x**2 + jnp.tanh(x)).sum(), (0, 1)),
     "exponentials": lambda x, y: jnp.exp(x - y) * jnp.exp(-jnp.abs(x)),
     "rising": lambda x, y: (
         jnp.tanh(x),
@@ -117,6 +119,18 @@ def test_an_exact_zero_stays_one_and_an_underflow_is_one() -> None:
     assert interval_of(product, [zero, finite]).is_zero
     far = Interval(np.float32(-1e9), np.float32(-1e8), np.bool_(True))
     assert interval_of(exponential, [far]).is_zero
+
+
+def test_sums_of_what_was_masked_are_zero() -> None:
+    x = jnp.ones((3, 3))
+    graph = read(jax.make_jaxpr(jax.grad(lambda x: (x * x * x).sum()))(x))
+    (added,) = {node.name: node for node in graph.nodes if node.name == "add_any"}.values()
+    zero, one = exactly(0.0), exactly(1.0)
+    assert interval_of(added, [zero, zero]).is_zero
+    assert not interval_of(added, [zero, one]).is_zero
+    minus = read(jax.make_jaxpr(lambda x: -x)(x)).nodes[0]
+    assert interval_of(minus, [zero]).is_zero
+    assert not interval_of(minus, [one]).is_zero
 
 
 def test_what_is_divided_by_a_root_of_16_bits_is_finite() -> None:

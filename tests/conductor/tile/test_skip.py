@@ -108,7 +108,23 @@ def test_there_are_no_proofs_where_a_tile_counts_whatever_its_masks_are(qkv: Any
     def by_weight(x: Array, y: Array, weight: Array) -> Array:
         return (jnp.exp(jnp.abs(x[:, None] - y[None]).sum(-1)) * weight).sum(1)
 
+    def added(q: Array, k: Array, here: Array) -> Array:
+        mask = jnp.where(here[:, None] == here, 0, -1e9)
+        return jax.nn.softmax(q @ k.T + mask) @ k
+
+    def times(q: Array, k: Array, here: Array) -> Array:
+        mask = jnp.where(here[:, None] == here, 1.0, 0.0)
+        weights = jnp.exp(q @ k.T) * mask
+        return weights @ k / weights.sum(1, keepdims=True)
+
+    def sloped(q: Array, k: Array, slope: Array) -> Array:
+        position = jnp.arange(S)
+        causal = jnp.where(position[:, None] >= position, 0, -1e9)
+        return jax.nn.softmax(q @ k.T + slope[:, None] * position + causal) @ k
+
     here = jnp.arange(S) // 32
+    for function in (added, times, sloped):
+        assert is_proving(function, (x, y, here))
     assert not is_proving(half_masked, (x, y, here))
     assert not is_proving(at_the_least, (x, y))
     assert is_proving(nearby, (x, y))

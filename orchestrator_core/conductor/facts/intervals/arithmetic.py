@@ -43,12 +43,18 @@ def _add(node: Node, inputs: Sequence[Interval]) -> Interval:
     return _finished(node, _plus(*inputs))
 
 
+def _add_cotangents(node: Node, inputs: Sequence[Interval]) -> Interval:
+    """Those of what was masked are zero, and so is their sum."""
+    a, b = inputs
+    return _or_zero(_add(node, inputs), a.is_zero & b.is_zero)
+
+
 def _sub(node: Node, inputs: Sequence[Interval]) -> Interval:
     return _finished(node, _plus(inputs[0], _minus(inputs[1])))
 
 
 def _neg(node: Node, inputs: Sequence[Interval]) -> Interval:
-    return _finished(node, _minus(inputs[0]))
+    return _or_zero(_finished(node, _minus(inputs[0])), inputs[0].is_zero)
 
 
 def _abs(node: Node, inputs: Sequence[Interval]) -> Interval:
@@ -97,17 +103,25 @@ def _rem(node: Node, inputs: Sequence[Interval]) -> Interval:
 
 
 def _power(node: Node, inputs: Sequence[Interval]) -> Interval:
-    """Of a whole exponent, at least 1."""
     (a,) = inputs
     exponent = int(node.params.get("y", 2))
-    if exponent < 1:
-        return UNKNOWN
+    if exponent > 0:
+        return _whole_power(node, a, exponent)
+    return _inverse(node, _whole_power(node, a, -exponent)) if exponent < 0 else UNKNOWN
+
+
+def _whole_power(node: Node, a: Interval, exponent: int) -> Interval:
     if exponent % 2 == 0:
         a = _abs(node, [a])
     made = _finished(node, Interval(a.low**exponent, a.high**exponent, a.sound), 4.0 * exponent)
     if exponent % 2 == 0:
         made = Interval(xp.maximum(made.low, 0.0), made.high, made.sound)
     return _or_zero(made, a.is_zero)
+
+
+def _inverse(node: Node, a: Interval) -> Interval:
+    apart = (a.low > 0) | (a.high < 0)
+    return _finished(node, Interval(1 / a.high, 1 / a.low, a.is_finite & apart))
 
 
 def _dot(node: Node, inputs: Sequence[Interval]) -> Interval:
@@ -137,7 +151,7 @@ def sum_of(node: Node, shape: Sequence[int], a: Interval) -> Interval:
 
 _RULES: dict[str, IntervalRule] = {
     "add": _add,
-    "add_any": _add,
+    "add_any": _add_cotangents,
     "sub": _sub,
     "neg": _neg,
     "abs": _abs,
