@@ -74,6 +74,8 @@ def conduct(
     shape and type. What cannot be traced runs as it was, what has side effects as ``jax.jit`` of
     it, and `explain` says why. ``jit``, ``grad``, ``vmap``, ``checkpoint`` may stand inside and
     outside; derivatives are those of the original function, custom rules included.
+    Arguments that are no arrays, and the object of a method, are constants of what is compiled: it
+    is compiled again where they, or what they have, are others, up to 16 times for one object.
 
     What is looked for, in the names that `allow` and `deny` know:
 
