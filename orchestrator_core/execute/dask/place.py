@@ -6,14 +6,28 @@ wants graphs planned there lends it an advisor, in a block (`optimize`) or for g
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container
+from typing import Protocol
 
+from orchestrator_core.execute.advice import Advisor
+from orchestrator_core.execute.dask.config import Options
+from orchestrator_core.execute.dask.guests import Guests
 from orchestrator_core.execute.dask.plans.advisory import Advisory
+from orchestrator_core.execute.dask.session import Session
 
-if TYPE_CHECKING:
-    from orchestrator_core.execute.dask.plugin import OrchestratorPlugin
-    from orchestrator_core.execute.dask.session import Session
+
+class Lender(Protocol):
+    """A plugin that could plan.
+
+    Attributes:
+        guests: the blocks for which it has come.
+    """
+
+    guests: Guests
+
+    def offer(self) -> tuple[Options, Callable[[], Advisor]]:
+        """Its options, and what makes its advisor."""
+        ...
 
 
 class Place:
@@ -23,9 +37,9 @@ class Place:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.lender: OrchestratorPlugin | None = None
+        self.lender: Lender | None = None
 
-    def lend(self, plugin: OrchestratorPlugin) -> bool:
+    def lend(self, plugin: Lender) -> bool:
         """Unless somebody has done so before."""
         if self.lender is not None:
             return False
