@@ -259,11 +259,11 @@ def _keep(plans: bool, dask_scheduler: Scheduler) -> bool:
     """Is the plugin there, with an advisor if it is to plan? Then it stays, for whomever it had
     come."""
     plugin = _plugin_on(dask_scheduler)
-    if plugin is not None and plugin.place is not None and plans:
-        plugin = plugin.place.lender
-    if plugin is not None:
-        plugin.guests.decide = False
-    return plugin is not None
+    lends = plugin is not None and plugin.place is not None and plans
+    found = plugin.place.lender if lends else plugin  # type: ignore[union-attr]
+    if found is not None:
+        found.guests.decide = False
+    return found is not None
 
 
 def _welcome(

@@ -47,6 +47,9 @@ class Place:
         self.lender = plugin
         return True
 
+    def is_lent_by(self, plugin: object) -> bool:
+        return self.lender is not None and plugin is self.lender
+
     def give_back(self) -> Advisory | None:
         """What was lent; it closes when it has written its runs."""
         if self.lender is None:

@@ -263,7 +263,7 @@ class OrchestratorPlugin(SchedulerPlugin):
             plugins = self.session.scheduler.plugins
             if plugins.get(name) is self:
                 self._stop("the plugin was removed")
-            elif self.place is not None and plugins.get(name) is self.place.lender:
+            elif self.place is not None and self.place.is_lent_by(plugins.get(name)):
                 self.place.give_back()
         original(name)
 
@@ -276,9 +276,9 @@ class OrchestratorPlugin(SchedulerPlugin):
             self._take_off(session.scheduler)
 
     def _take_off(self, scheduler: Scheduler) -> None:
-        lender = None if self.place is None else self.place.lender
+        place = self.place
         for name, plugin in list(scheduler.plugins.items()):
-            if plugin is self or plugin is lender:
+            if plugin is self or (place is not None and place.is_lent_by(plugin)):
                 scheduler.remove_plugin(name)
 
     async def _remove(self, timeout: float, guest: str | None) -> bool:
