@@ -276,10 +276,12 @@ class OrchestratorPlugin(SchedulerPlugin):
             self._take_off(session.scheduler)
 
     def _take_off(self, scheduler: Scheduler) -> None:
-        place = self.place
-        for name, plugin in list(scheduler.plugins.items()):
-            if plugin is self or (place is not None and place.is_lent_by(plugin)):
-                scheduler.remove_plugin(name)
+        ours = [name for name, each in scheduler.plugins.items() if self._is_ours(each)]
+        for name in ours:
+            scheduler.remove_plugin(name)
+
+    def _is_ours(self, plugin: object) -> bool:
+        return plugin is self or (self.place is not None and self.place.is_lent_by(plugin))
 
     async def _remove(self, timeout: float, guest: str | None) -> bool:
         """Leave the scheduler, for a guest if it was the last; were all runs written within
