@@ -8,7 +8,8 @@ from typing import Any
 import jax
 
 from orchestrator_core.conductor import _jax
-from orchestrator_core.conductor.state import Same, can_change, state_of
+from orchestrator_core.conductor.ir.same import Same
+from orchestrator_core.conductor.state import can_change, state_of
 
 STAGES: tuple[tuple[type, ...], ...] = ((), (bool,), (bool, int), (bool, int, float, complex))
 """Which Python numbers are constants of a trace and not traced. As with ``jax.jit`` at first none

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.ir.same import Same
 
 MOST_PARTS = 1000
 """Parts of one argument that are looked at on each call."""
@@ -32,21 +33,6 @@ ATOMS = (types.NoneType, bool, int, str, bytes, enum.Enum)
 
 NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, logging.Logger)
 """What is read when it is traced, as by ``jax.jit``, and then taken to stay as it is."""
-
-
-class Same:
-    """An object that is equal to nothing but itself."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
 
 
 def state_of(value: Any) -> Hashable:

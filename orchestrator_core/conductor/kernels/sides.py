@@ -19,7 +19,6 @@ from orchestrator_core.conductor.tile.accumulators import (
     Scattered,
     Stored,
 )
-from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.skews.of_pass import skews_of
 
@@ -35,7 +34,7 @@ def sides_of(one: Pass) -> list[Pass]:
             raise Refused(_WHY[type(each)])
     if any(True for _ in skews_of(one)):
         raise Refused("something is read along diagonals")
-    if any(True for _ in runnings_of(one)):
+    if one.runnings:
         raise Refused("something runs along an axis")
     made = [_side(one, role) for role in ROLES]
     return [side for side in made if side.accumulators]

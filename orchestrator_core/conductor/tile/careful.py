@@ -16,7 +16,7 @@ from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Role
 from orchestrator_core.conductor.tile.accumulators import Reduced
-from orchestrator_core.conductor.tile.cumulative.aligned import aligned, runnings_of
+from orchestrator_core.conductor.tile.cumulative.aligned import aligned
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.sizes import even, uniform
@@ -74,7 +74,7 @@ def plain_runner(one: Pass, size: dict[Role, int]) -> Runner:
     are compared with those of other passes."""
     if one.compares:
         return Runner(one, size, False)
-    if any(True for _ in runnings_of(one)):
+    if one.runnings:
         sizes = {role: even(one.length[role], most) for role, most in size.items()}
         return Runner(one, aligned(one, sizes), False)
     return Runner(one, uniform(one.length, size, one.inner), False)

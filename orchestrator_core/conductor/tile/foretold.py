@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -38,17 +38,19 @@ COMPARISONS = frozenset({"lt", "le", "gt", "ge", *EQUALITIES})
 
 def gone(one: Pass, size: dict[Role, int], count: dict[Role, int]) -> Any:
     """Which tiles, of (outer tiles, inner tiles)."""
-    made = np.full((count[one.outer], count[one.inner]), True)
-    blocks = Blocks.even(count, size)
     leaves = {key: usual_interval(key) for key in one.recipe.leaves}
-    known = intervals(one.recipe, blocks, one.outer, leaves)
+    known = intervals(one.recipe, Blocks.even(count, size), one.outer, leaves)
+    return np.broadcast_to(_left_out(one, known), (count[one.outer], count[one.inner]))
+
+
+def _left_out(one: Pass, known: Mapping[Key, Interval]) -> Any:
+    """Of which tiles nothing counts, of values with these intervals."""
 
     def interval(wanted: Wanted) -> Interval:
-        return exactly(wanted.value) if isinstance(wanted, Literal) else known[wanted]
+        return interval_of_literal(wanted) if isinstance(wanted, Literal) else known[wanted]
 
-    for each in one.accumulators:
-        made = made & (each.need(interval) < -USUAL)
-    return made
+    needs = [each.need(interval) < -USUAL for each in one.accumulators]
+    return functools.reduce(np.logical_and, needs)
 
 
 def counted(one: Pass, size: dict[Role, int]) -> dict[Role, int]:
@@ -94,8 +96,7 @@ def _would_be_gone(
         for step in one.recipe.steps:
             masked = _masked(step, flag, interval) if roles(step.spec) else None
             known[step.made] = masked or of_step(step, blocks, one.outer, known)
-        needs = [each.need(interval) < -USUAL for each in one.accumulators]
-    return bool(np.any(functools.reduce(np.logical_and, needs)))
+        return bool(np.any(_left_out(one, known)))
 
 
 def _given_as(key: Key, flag: float, number: float, alike: Interval) -> Interval:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role
 from orchestrator_core.conductor.tile.candidate import Candidate
-from orchestrator_core.conductor.tile.cumulative.aligned import aligned, runnings_of
+from orchestrator_core.conductor.tile.cumulative.aligned import aligned
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
@@ -43,7 +43,7 @@ class Form:
         return {
             node.params["running"].block
             for runner in self.passes.values()
-            for node, _ in runnings_of(runner.one)
+            for node, _ in runner.one.runnings
         }
 
     @property

@@ -27,7 +27,7 @@ from orchestrator_core.conductor.tile.accumulators import (
     Stored,
     Summed,
 )
-from orchestrator_core.conductor.tile.cumulative.nodes import TOTALS
+from orchestrator_core.conductor.tile.cumulative.nodes import NAMES, TOTALS
 from orchestrator_core.conductor.tile.overlaps import may_overlap, may_repeat
 from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
@@ -76,8 +76,10 @@ class Pass:
     @cached_property
     def repeats(self) -> bool:
         """May the last rows overlap those before them, all tiles of a row being made again?"""
+        if self.compares or self.runnings:  # whose tiles must stand where they do
+            return False
         are_rows = all(self.is_row(a.spec) for a in self.accumulators)
-        return are_rows and not self.compares and may_repeat(self.flow, self.accumulators)
+        return are_rows and may_repeat(self.flow, self.accumulators)
 
     @cached_property
     def compares(self) -> bool:
@@ -85,6 +87,13 @@ class Pass:
         tiles must have their size: a compiler may round a product otherwise in another one."""
         pairs = (step.made[0] for step in self.recipe.steps if len(roles(step.spec)) == 2)
         return not self.flow.compared.isdisjoint(pairs)
+
+    @cached_property
+    def runnings(self) -> tuple[tuple[Node, Spec], ...]:
+        """All running sums and the like, with the specs of what they run along."""
+        steps = [(s.node, s.spec) for s in self.recipe.steps if s.node.name in NAMES]
+        totals = [a.boundary for a in self.others if isinstance(a, BlockTotals)]
+        return (*steps, *((each.node, each.inputs[0]) for each in totals))
 
     @property
     def inner(self) -> Role:

@@ -21,7 +21,6 @@ from orchestrator_core.conductor.facts.axes import Role, full_shape
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.tile.accumulators import Accumulator, Tiles
 from orchestrator_core.conductor.tile.blocks import Blocks, Segment
-from orchestrator_core.conductor.tile.cumulative.aligned import runnings_of
 from orchestrator_core.conductor.tile.foretold import may_gain
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key
@@ -83,17 +82,11 @@ class Runner:
     def blocks(self) -> Blocks:
         return Blocks({role: self._segments(role) for role in (self.one.outer, self.one.inner)})
 
-    @property
-    def _is_running(self) -> bool:
-        """Are there running sums, whose blocks tiles must begin with?"""
-        return any(True for _ in runnings_of(self.one))
-
     def _segments(self, role: Role) -> tuple[Segment, ...]:
         """The rest of the axis comes last."""
         length, size = self.one.length[role], min(self.size[role], self.one.length[role])
         count, rest = divmod(length, size)
-        repeats = role == self.one.outer and self.one.repeats and not self._is_running
-        overlaps = self.one.overlaps or repeats
+        overlaps = self.one.overlaps or (role == self.one.outer and self.one.repeats)
         last = (length - size, 1, size) if overlaps else (count * size, 1, rest)
         return (Segment(0, count, size), *([Segment(*last)] if rest else []))
 
