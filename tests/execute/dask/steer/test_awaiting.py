@@ -123,6 +123,15 @@ async def test_a_graph_that_is_declined_goes_on_as_dask_would(
     assert advisor.runs[0].mode == "observed"
 
 
+async def whole_run(c: Client, s: Scheduler, advisor: FixedAdvisor) -> None:
+    """Until it is written."""
+    before = len(advisor.runs)
+    graph, keys = layers()
+    assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    await until(lambda: not s.tasks)
+    await until(lambda: len(advisor.runs) == before + 1)
+
+
 @cluster_test()
 async def test_nobody_waits_again_for_an_answer_that_was_no(
     c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
@@ -134,10 +143,7 @@ async def test_nobody_waits_again_for_an_answer_that_was_no(
     session = await start(s, plugin)
     asked = []
     for round_ in range(4):
-        graph, keys = layers()
-        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
-        await until(lambda: not s.tasks)
-        await until(lambda n=round_: len(advisor.runs) == n + 1)
+        await whole_run(c, s, advisor)
         reflected = session.advisory._reflected
         await until(lambda r=reflected: r is None or r.done())
         await until(lambda: session.planning._declined._reasons != {} or advisor.promise == {})
@@ -159,10 +165,7 @@ async def test_thinking_about_what_is_over_rests_between_short_runs(
     plugin = plugin_of(advisor)
     await start(s, plugin)
     for round_ in range(4):
-        graph, keys = layers()
-        assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
-        await until(lambda: not s.tasks)
-        await until(lambda n=round_: len(advisor.runs) == n + 1)
+        await whole_run(c, s, advisor)
         if round_ == 1:  # what was thought about it is known by now
             await until(lambda: plugin.session.planning._rests_until > 0)  # type: ignore[union-attr]
     await stop(s, plugin)
