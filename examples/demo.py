@@ -46,7 +46,7 @@ def main() -> int:
     _compile_once()
     _say("starting", "a Prefect server and four worker processes (about 20 s)")
     with prefect_server(folder) as server, _workers() as address:
-        figures = _compare(folder, server, address, options.time_scale)
+        figures = _compare(folder, server, address, options)
     figures["demo_s"] = round(time.perf_counter() - begun, 1)
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
@@ -63,6 +63,13 @@ def _arguments() -> argparse.Namespace:
         default=TIME_SCALE,
         metavar="X",
         help=f"seconds slept for each recorded second (default {TIME_SCALE})",
+    )
+    parser.add_argument(
+        "--planning-seconds",
+        type=float,
+        default=PLANNING_SECONDS,
+        metavar="S",
+        help=f"seconds spent on the plan (default {PLANNING_SECONDS:g})",
     )
     return parser.parse_args()
 
@@ -108,7 +115,7 @@ def _import_prefect() -> None:
 
 
 def _compare(
-    folder: Path, server: PrefectServer, address: str, time_scale: float
+    folder: Path, server: PrefectServer, address: str, options: argparse.Namespace
 ) -> dict[str, Any]:
     """The three runs, told as they end."""
     from prefect import flow
@@ -119,6 +126,7 @@ def _compare(
     from orchestrator_core.report import write
     from orchestrator_prefect import optimized_flow
 
+    time_scale = options.time_scale
     graph = oc.read_workflow(TRACE)
     store = str(folder / "schedules.db")
     watch = Stopwatch()
@@ -136,7 +144,7 @@ def _compare(
     _say("stock", f"{stock_s:5.1f} s   @flow with DaskTaskRunner")
     observed_s = _run(watch, ours)
     _say("observed", f"{observed_s:5.1f} s   the first run of @optimized_flow: watched, to learn")
-    forecast = _forecast(store)
+    forecast = _forecast(store, options.planning_seconds)
     plan, predicted_s = forecast.result, forecast.total
     bound_s = forecast.lead + plan.lower_bound
     _say("plan", f"{predicted_s:5.1f} s   predicted, by {plan.planner} in {plan.seconds:.1f} s")
@@ -180,7 +188,7 @@ def _run(watch: Any, flow: Callable[[], None]) -> float:
     return float(watch.seconds)
 
 
-def _forecast(store: str) -> Forecast:
+def _forecast(store: str, seconds: float) -> Forecast:
     """Plan the flow from what the observed run taught; it is stored, and found by the next run.
 
     `orchestrator plan FILE.py:FLOW` does the same.
@@ -188,7 +196,7 @@ def _forecast(store: str) -> Forecast:
     import orchestrator_core as oc
 
     run = _last_run(store)
-    with closing(oc.Orchestrator(store, budget=oc.Budget(seconds=PLANNING_SECONDS))) as planning:
+    with closing(oc.Orchestrator(store, budget=oc.Budget(seconds=seconds))) as planning:
         return planning.forecast(run.graph, run.cluster, run.flow)
 
 

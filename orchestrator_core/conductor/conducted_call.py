@@ -27,6 +27,7 @@ def call(program: Program, arrays: Sequence[Any]) -> list[Any]:
     it was."""
     if program.jaxpr.effects or program.why_placed:
         return program.original(*arrays)
+    _jax.tell_interpreters()
     return list(_call.bind(*arrays, program=program))
 
 
@@ -35,6 +36,10 @@ def call(program: Program, arrays: Sequence[Any]) -> list[Any]:
 
 def _evaluate(*arrays: Any, program: Program) -> list[Any]:
     return program.run(*arrays)
+
+
+def _original(*arrays: Any, program: Program) -> list[Any]:
+    return program.original(*arrays)
 
 
 def _lowered(platform: str, program: Program) -> bytes | None:
@@ -194,7 +199,7 @@ def _part_batch(arrays: Sequence[Any], axes: Sequence[Any], part: Part) -> Any:
 
 
 _call = _jax.new_primitive(
-    "conducted", _evaluate, _avals, _jvp, _batch, _transpose, _linearize, _lowered
+    "conducted", _evaluate, _avals, _jvp, _batch, _transpose, _linearize, _lowered, _original
 )
 _push = _jax.new_primitive(
     "conducted_tangents", _pushed, _pushed_avals, _push_jvp, _push_batch, _pull

@@ -21,6 +21,7 @@ from orchestrator_core.conductor._jax.equations import (
     settings_of,
     source_of,
 )
+from orchestrator_core.conductor._jax.interpreters import tell_interpreters
 from orchestrator_core.conductor._jax.jaxprs import (
     Jaxpr,
     Literal,
@@ -95,6 +96,7 @@ __all__ = [
     "settings",
     "settings_of",
     "source_of",
+    "tell_interpreters",
     "threefry",
     "trace",
     "trace_context",

@@ -9,6 +9,7 @@ import jax
 from jax import Array
 from jax.interpreters import ad, batching, mlir
 
+from orchestrator_core.conductor._jax.interpreters import introduce
 from orchestrator_core.conductor._jax.jaxprs import Primitive
 from orchestrator_core.conductor._jax.lowering import lowering_of
 from orchestrator_core.conductor._jax.types import Aval
@@ -23,13 +24,15 @@ def new_primitive(
     transpose: Callable[..., Any] | None = None,
     linearize: Callable[..., Any] | None = None,
     ready: Callable[..., bytes | None] | None = None,
+    original: Callable[..., list[Array]] | None = None,
 ) -> Any:
     """A primitive with many results that is compiled as what `evaluate` does.
 
     Args:
         evaluate: of arrays and parameters. avals: of the results, from those of the inputs.
         jvp, batch, transpose: rules as JAX wants them of a primitive.
-        linearize: see `_linearized_by`. ready: see `lowering_of`.
+        linearize: see `_linearized_by`. ready: see `lowering_of`. original: see `introduce`; what
+            is evaluated if nothing else is said.
     """
     primitive: Any = Primitive(name)
     primitive.multiple_results = True
@@ -43,6 +46,7 @@ def new_primitive(
         ad.primitive_transposes[primitive] = transpose
     if linearize is not None:
         _linearized_by(primitive, linearize)
+    introduce(primitive, original or evaluate)
     return primitive
 
 
