@@ -16,6 +16,7 @@ from orchestrator_core.conductor.dispatch import Dispatch
 from orchestrator_core.conductor.explaining.explanation import Explanation, explanation_of
 from orchestrator_core.conductor.given import STAGES, Given
 from orchestrator_core.conductor.goal import Goal
+from orchestrator_core.conductor.placing import why_spread
 from orchestrator_core.conductor.planning.planner import Pins, Planner
 from orchestrator_core.conductor.planning.text import plan_of
 from orchestrator_core.conductor.traced import Traced, trace, tracing_for
@@ -149,7 +150,9 @@ class Conducted(Generic[P, T]):
                 of the last call with shapes or types that were new.
         """
         if args or kwargs:
-            traced = self.traced(args, kwargs)[1]
+            given, traced = self.traced(args, kwargs)
+            spread = why_spread(given.arrays)
+            traced = Traced(None, spread) if spread and traced.program is not None else traced
         elif self._last is None:
             traced = Traced(None, "it was not called yet: give `explain` the arguments of a call")
         else:

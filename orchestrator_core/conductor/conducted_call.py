@@ -173,6 +173,13 @@ def _run_part(*arrays: Any, part: Part) -> list[Any]:
     return part.run(*arrays)
 
 
+def _part_original(*arrays: Any, part: Part) -> list[Any]:
+    """Of a function its outputs as they were, and residuals for whoever needs them; of a pullback,
+    which needs none then, all."""
+    made = part.program().original(*part.of_program(arrays))
+    return made if len(made) == len(part.out_avals) else [*made, *part.run(*arrays)[part.outputs :]]
+
+
 def _part_avals(*_: Any, part: Part) -> list[Any]:
     return part.out_avals
 
@@ -205,5 +212,11 @@ _push = _jax.new_primitive(
     "conducted_tangents", _pushed, _pushed_avals, _push_jvp, _push_batch, _pull
 )
 _part = _jax.new_primitive(
-    "conducted_part", _run_part, _part_avals, _part_jvp, _part_batch, _part_transpose
+    "conducted_part",
+    _run_part,
+    _part_avals,
+    _part_jvp,
+    _part_batch,
+    _part_transpose,
+    original=_part_original,
 )

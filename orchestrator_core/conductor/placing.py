@@ -8,7 +8,7 @@ does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jax.sharding import AbstractMesh, Mesh, Sharding
@@ -21,12 +21,22 @@ VARYING = (
     "with check_vma=False it is conducted"
 )
 
+SPREAD = "its arguments are on several devices, and what is predicted is for one device"
+
 
 def why_placed(jaxpr: Any) -> str:
     """Why a program has to be seen by JAX as it was; empty if it need not."""
-    if any(_jax.varies(aval) for aval in (*jaxpr.in_avals, *jaxpr.out_avals)):
+    avals = (*jaxpr.in_avals, *jaxpr.out_avals)
+    if any(map(_jax.varies, avals)):
         return VARYING
-    return PLACED if _is_placed(jaxpr) else ""
+    return PLACED if any(map(_jax.is_on_mesh, avals)) or _is_placed(jaxpr) else ""
+
+
+def why_spread(arrays: Iterable[Any]) -> str:
+    """Why a program runs as it was for these arrays; empty if they are on one device."""
+    shardings = [getattr(each, "sharding", None) for each in arrays]
+    several = any(each is not None and each.num_devices > 1 for each in shardings)
+    return SPREAD if several else ""
 
 
 def _is_placed(jaxpr: Any) -> bool:

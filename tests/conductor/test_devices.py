@@ -105,6 +105,64 @@ def test_a_program_that_names_several_devices_is_on_them() -> None:
     assert said == {name: [True, True, 2, True] for name in said}
 
 
+SPREAD = """
+import json
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from orchestrator_core.conductor import Conducted, Goal
+
+def attention(q, k):
+    return jnp.tanh(q @ k.T) @ k
+
+def loss(f):
+    return lambda q, k: jnp.sin(f(q, k)).sum()
+
+ours = Conducted(attention, Goal(always=True))
+inside = Conducted(jax.grad(loss(attention), (0, 1)), Goal(always=True))
+cases = {
+    "call": (ours, attention),
+    "gradient within": (inside, jax.grad(loss(attention), (0, 1))),
+    "gradient around": (jax.grad(loss(ours), (0, 1)), jax.grad(loss(attention), (0, 1))),
+    "batch": (jax.vmap(ours, (0, None)), jax.vmap(attention, (0, None))),
+}
+whole = [np.random.default_rng(k).normal(size=(256, 8)).astype("f4") for k in (0, 1)]
+tiles = {n: "while" in jax.jit(f).lower(*[w if n != "batch" else w[None] for w in whole[:1]],
+         whole[1]).as_text() for n, (f, _) in cases.items()}
+said = {"tiles": tiles}
+for kind in (AxisType.Auto, AxisType.Explicit):
+    mesh = jax.make_mesh((2,), ("d",), axis_types=(kind,))
+    with jax.set_mesh(mesh):
+        for name, (f, plain) in cases.items():
+            spec = PartitionSpec(None, "d") if name == "batch" else PartitionSpec("d")
+            q = whole[0][None] if name == "batch" else whole[0]
+            given = [jax.device_put(q, NamedSharding(mesh, spec)),
+                     jax.device_put(whole[1], NamedSharding(mesh, PartitionSpec()))]
+            made, want = (jax.tree.leaves(jax.jit(g)(*given)) for g in (f, plain))
+            text = jax.jit(f).lower(*given).compile().as_text()
+            said[f"{kind.name} {name}"] = [
+                bool(all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(made, want))),
+                [a.sharding.is_equivalent_to(b.sharding, a.ndim) for a, b in zip(made, want)],
+                "while" in text,
+            ]
+            reason = ours.explain(*given).reason if name == "call" else ""
+            said[f"{kind.name} reason"] = said.get(f"{kind.name} reason", "") + reason
+print(json.dumps(said))
+"""
+
+
+def test_what_is_shared_out_among_devices_runs_as_it_was() -> None:
+    """Of a loop over tiles XLA shares out nothing: each device did all of it. Where types say how
+    arrays lie, loops could not even be traced."""
+    said = on_two_devices(SPREAD)
+    assert all(said.pop("tiles").values()), "on one device there are tiles"
+    for kind in ("Auto", "Explicit"):
+        assert "several devices" in said.pop(f"{kind} reason")
+    assert len(said) == 8
+    assert {name: [same, all(there), loops] for name, (same, there, loops) in said.items()} == {
+        name: [True, True, False] for name in said
+    }
+
+
 @pytest.mark.parametrize("is_checked", [True, False])
 def test_within_a_shard_map(is_checked: bool) -> None:
     """Where JAX checks over which axes arrays vary, it sees the function as it was."""

@@ -56,6 +56,7 @@ from orchestrator_core.conductor._jax.types import (
     epsilon,
     is_extended,
     is_inexact,
+    is_on_mesh,
     is_smooth,
     varies,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "is_extended",
     "is_inexact",
     "is_jaxpr",
+    "is_on_mesh",
     "is_smooth",
     "is_unknown",
     "is_zero",

@@ -39,29 +39,43 @@ def lowered(function: Callable[..., list[Any]], avals: Sequence[Aval], platform:
 
 
 def lowering_of(
-    evaluate: Callable[..., list[Any]], ready: Callable[..., bytes | None] | None
+    evaluate: Callable[..., list[Any]],
+    original: Callable[..., list[Any]],
+    ready: Callable[..., bytes | None] | None,
 ) -> Callable[..., Any]:
     """The lowering rule of an operation with many results.
 
     Args:
-        evaluate: what it does, of arrays and parameters.
+        evaluate: what it does, of arrays and parameters. original: what is lowered in a program for
+            several devices: XLA shares out the work of that, and none of loops over tiles.
         ready: of a platform and the parameters: the same as `lowered` gave it; None if it is not at
             hand. It is asked where the program is for one device of one platform; None if nobody
             has it.
     """
     plainly = mlir.lower_fun(evaluate, multiple_results=True)
-    if ready is None:
-        return plainly
+    originally = mlir.lower_fun(original, multiple_results=True)
 
     def rule(context: Any, *values: Any, **params: Any) -> Any:
-        platform = _only_platform(context)
-        written = ready(platform, **params) if platform else None
+        if _is_for_several(context):
+            return originally(context, *values, **params)
+        platform = _only_platform(context) if ready is not None else ""
+        written = ready(platform, **params) if ready is not None and platform else None
         module = None if written is None else _parsed(written)
         if module is None:
             return plainly(context, *values, **params)
         return _merged(context, module, values)
 
     return rule
+
+
+def _is_for_several(context: Any) -> bool:
+    """Does XLA share out the program among devices? What is within a `shard_map` is for one."""
+    axes = context.module_context.axis_context
+    mesh: Any = getattr(axes, "mesh", None)
+    manual: frozenset[Any] = getattr(axes, "manual_axes", frozenset())
+    if mesh is not None:
+        return any(size > 1 for name, size in mesh.shape.items() if name not in manual)
+    return (getattr(axes, "num_devices", None) or 1) > 1
 
 
 def _only_platform(context: Any) -> str:

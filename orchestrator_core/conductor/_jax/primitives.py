@@ -31,14 +31,14 @@ def new_primitive(
     Args:
         evaluate: of arrays and parameters. avals: of the results, from those of the inputs.
         jvp, batch, transpose: rules as JAX wants them of a primitive.
-        linearize: see `_linearized_by`. ready: see `lowering_of`. original: see `introduce`; what
-            is evaluated if nothing else is said.
+        linearize: see `_linearized_by`. ready: see `lowering_of`. original: see `introduce` and
+            `lowering_of`; what is evaluated if nothing else is said.
     """
     primitive: Any = Primitive(name)
     primitive.multiple_results = True
     primitive.def_impl(evaluate)
     primitive.def_abstract_eval(avals)
-    mlir.register_lowering(primitive, lowering_of(evaluate, ready))
+    mlir.register_lowering(primitive, lowering_of(evaluate, original or evaluate, ready))
     _with_devices(primitive)
     ad.primitive_jvps[primitive] = jvp
     batching.primitive_batchers[primitive] = batch

@@ -49,6 +49,16 @@ def varies(aval: Aval) -> bool:
     return bool(getattr(manual, "varying", None) or getattr(aval, "vma", None))
 
 
+def is_on_mesh(aval: Aval) -> bool:
+    """Does its type say how it lies on several devices, as those of explicit meshes do?"""
+    from jax.sharding import AxisType
+
+    mesh: Any = getattr(getattr(aval, "sharding", None), "mesh", None)
+    if mesh is None or mesh.empty or mesh.size == 1:
+        return False
+    return AxisType.Explicit in mesh.axis_types
+
+
 def array_classes() -> tuple[type, ...]:
     """The classes of arrays and of random keys; they have no promised names."""
     from jax._src.array import ArrayImpl

@@ -70,6 +70,11 @@ def without(spec: Spec, role: Role) -> Spec:
     return tuple(normal((1, None) if r == role else (size, r) for size, r in axis) for axis in spec)
 
 
+def with_length(spec: Spec, role: Role, size: int) -> Spec:
+    """With so many elements where the role is."""
+    return tuple(tuple((size if r == role else old, r) for old, r in axis) for axis in spec)
+
+
 def regrouped(spec: Spec, shape: Sequence[int]) -> Spec:
     """The same parts in other axes, as a reshape to `shape` groups them.
 

@@ -22,14 +22,10 @@ from orchestrator_core.conductor.facts.intervals.interval import exactly, is_rea
 from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.blocks import Blocks
 from orchestrator_core.conductor.tile.foretold import USUAL, usual_interval
+from orchestrator_core.conductor.tile.leaf import interval_of_leaf
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Wanted
-from orchestrator_core.conductor.tile.skip import (
-    interval_of_leaf,
-    interval_of_literal,
-    intervals,
-    may_skip,
-)
+from orchestrator_core.conductor.tile.skip import interval_of_literal, intervals, may_skip
 
 FAR = -USUAL
 """A tile is thought to change nothing if what its accumulators must exceed is below this."""
@@ -88,7 +84,7 @@ class Watch:
         blocks = full_tiles(self.side, self.size)
         leaves = dict.fromkeys(self.side.recipe.leaves, UNKNOWN)
         for key in self.leaves:
-            leaves[key] = interval_of_leaf(self.side, blocks, key, values[key[0]])
+            leaves[key] = interval_of_leaf(values[key[0]], key[1], blocks, self.side.outer)
         return _live(self.side, self.size, leaves, jnp)
 
     @property

@@ -12,7 +12,7 @@ from orchestrator_core.conductor.tile.cumulative.aligned import aligned
 from orchestrator_core.conductor.tile.price import PassPrice, Prices
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
-from orchestrator_core.conductor.tile.sizes import even
+from orchestrator_core.conductor.tile.sizes import even, near
 
 Of = TypeVar("Of")
 
@@ -79,6 +79,8 @@ def runners_of(
         sizes = {role: min(n, length[role]) for role, n in zip(ROLES, pair, strict=True)}
         if candidate.ranks:
             sizes = {role: even(length[role], n) for role, n in sizes.items()}
+        elif settings.tile is None:
+            sizes = {role: near(length[role], n) for role, n in sizes.items()}
         made[level] = Runner(one, aligned(one, sizes), settings.skips)
     return made
 

@@ -23,6 +23,7 @@ from orchestrator_core.conductor.facts.axes import Role, full_shape, tile_shape
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.tile.foretold import counted, gone
+from orchestrator_core.conductor.tile.leaf import held_bytes
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.skews.unmet import unmet_work
 
@@ -70,13 +71,21 @@ def pass_price(runner: Runner) -> PassPrice:
         done.flops,
         done.transcendentals,
         _distant_bytes(runner, graph, count, work),
-        inside,
+        max(inside, _held_by_proofs(runner)),
         done.dot_flops,
         done.kernels,
         done.calls,
     )
     less = sum(seconds_of_work(each, device) for each in unmet_work(runner, left_out))
     return PassPrice(once * (tiles - skipped) + rows - less, whole, tiles, skipped)
+
+
+def _held_by_proofs(runner: Runner) -> int:
+    """Bytes, before the loops."""
+    if not runner.is_skipping:
+        return 0
+    leaves = runner.one.recipe.leaves
+    return max((held_bytes(value, spec, runner.size) for value, spec in leaves), default=0)
 
 
 def _distant_bytes(runner: Runner, graph: Graph, count: dict[Role, int], work: Work) -> float:

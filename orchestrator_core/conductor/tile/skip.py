@@ -14,31 +14,23 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Part, Role, axis_roles, roles
+from orchestrator_core.conductor.facts.axes import Role, roles
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval, interval_of
 from orchestrator_core.conductor.facts.intervals.arrays import xp
 from orchestrator_core.conductor.facts.intervals.interval import (
-    as_read,
     exactly,
     is_real,
-    joined,
-    of_each,
 )
 from orchestrator_core.conductor.ir.value import Literal
-from orchestrator_core.conductor.tile.blocks import Blocks, Segment
+from orchestrator_core.conductor.tile.blocks import Blocks
+from orchestrator_core.conductor.tile.leaf import interval_of_leaf
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Recipe, Step, Wanted
-
-FOLDED = 4096
-"""Elements of constants whose ends XLA works out in no time when it compiles."""
 
 
 def may_skip(one: Pass) -> bool:
@@ -58,7 +50,10 @@ def needs(one: Pass, blocks: Blocks, whole: dict[Key, Any]) -> list[Any]:
     Args:
         whole: the values that leaves are cut from.
     """
-    leaves = {key: interval_of_leaf(one, blocks, key, array) for key, array in whole.items()}
+    leaves = {
+        key: interval_of_leaf(array, key[1], blocks, one.outer, by_rows=True)
+        for key, array in whole.items()
+    }
     known = intervals(one.recipe, blocks, one.outer, leaves)
 
     def interval(wanted: Wanted) -> Interval:
@@ -114,94 +109,3 @@ def _holds(dtype: Any, number: int) -> bool:
     if jnp.issubdtype(dtype, jnp.floating):
         return number <= 1 / float(jnp.finfo(dtype).eps)  # type: ignore[no-untyped-call]
     return bool(jnp.issubdtype(dtype, jnp.integer)) and number <= int(np.iinfo(dtype).max)
-
-
-def interval_of_leaf(one: Pass, blocks: Blocks, key: Key, array: Any) -> Interval:
-    """The ends of each block of a value. What no tile cuts is joined first, in the value's own
-    shape: else XLA would make the value once more in another."""
-    spec = key[1]
-    found = of_each(_hidden(array))
-    if found is UNKNOWN:
-        return found
-    plain = tuple(k for k, axis in enumerate(spec) if not axis_roles(axis))
-    found = joined(found, plain) if plain else found
-    left = [part for axis in spec if axis_roles(axis) for part in axis]
-    found = _in_all_blocks(found, left, blocks)
-    found = as_read(found) if jnp.issubdtype(array.dtype, jnp.floating) else found
-    order = [role for _, role in left if role is not None]
-    return _each(lambda end: _placed(end, order, blocks, one.outer), found)
-
-
-def _in_all_blocks(found: Interval, left: list[Part], blocks: Blocks) -> Interval:
-    """Joined in each tile; an axis for each part that has a role."""
-    order = [role for _, role in left if role is not None]
-
-    def joined_along(axis: int, chosen: dict[Role, Segment]) -> Interval:
-        if axis == len(order):
-            return _in_blocks(found, left, chosen)
-        role = order[axis]
-        made = [joined_along(axis + 1, {**chosen, role: each}) for each in blocks.segments[role]]
-        return _each(lambda *ends: _side_by_side(ends, axis), *made)
-
-    return joined_along(0, {})
-
-
-def _in_blocks(found: Interval, left: list[Part], chosen: dict[Role, Segment]) -> Interval:
-    """In tiles of one size."""
-    shape, inside = _shape_of(left, chosen)
-
-    def cut(end: Any) -> Any:
-        end = jnp.asarray(end, jax.dtypes.canonicalize_dtype(end.dtype))
-        return _covered(end, left, chosen).reshape(shape) if end.ndim else end
-
-    return joined(_each(cut, found), inside)
-
-
-def _side_by_side(ends: Sequence[Any], axis: int) -> Any:
-    return jnp.concatenate(ends, axis) if len(ends) > 1 and ends[0].ndim else ends[0]
-
-
-def _each(of: Callable[..., Any], *given: Interval) -> Interval:
-    """Of the ends of intervals, and whether they are sound."""
-    return Interval(*(of(*those) for those in zip(*map(_ends, given), strict=True)))
-
-
-def _hidden(array: Any) -> Any:
-    """The same to whoever runs the program. XLA would work out by itself, one by one and for
-    seconds, the ends of a mask that is a constant of the program."""
-    is_large = array.size > FOLDED
-    return lax.optimization_barrier(array) if is_large else array  # type: ignore[no-untyped-call]
-
-
-def _ends(given: Interval) -> tuple[Any, Any, Any]:
-    return given.low, given.high, given.sound
-
-
-def _shape_of(parts: list[Part], chosen: dict[Role, Segment]) -> tuple[list[int], tuple[int, ...]]:
-    """The shape with tiles and elements of tiles as axes of their own, and which are not tiles."""
-    shape: list[int] = []
-    inside: list[int] = []
-    for size, role in parts:
-        if role is not None:
-            shape.append(chosen[role].count)
-        inside.append(len(shape))
-        shape.append(size if role is None else chosen[role].size)
-    return shape, tuple(inside)
-
-
-def _placed(end: Any, order: list[Role], blocks: Blocks, outer: Role) -> Any:
-    """As an array of (outer tiles, inner tiles)."""
-    if end.ndim == 2:
-        return end if order[0] == outer else end.T
-    return blocks.along(order[0], end, outer) if end.ndim == 1 else end
-
-
-def _covered(array: Any, parts: list[Part], chosen: dict[Role, Segment]) -> Any:
-    """The part of a value that these tiles cover."""
-    array = array.reshape([size for size, _ in parts])
-    for axis, (size, role) in enumerate(parts):
-        if role is not None:
-            first, end = chosen[role].first, chosen[role].end
-            is_whole = (first, end) == (0, size)
-            array = array if is_whole else lax.slice_in_dim(array, first, end, axis=axis)
-    return array

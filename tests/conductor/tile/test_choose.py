@@ -100,3 +100,17 @@ def test_a_site_says_what_was_found_and_chosen() -> None:
     assert site.before is not None
     assert site.after is not None
     assert site.after.seconds < site.before.seconds
+
+
+@pytest.mark.parametrize("shape", [(3000, 1500), (2000, 1900)])
+def test_tiles_divide_what_they_can(shape: tuple[int, int]) -> None:
+    """The rest at the end of an axis would be compiled once more, along both axes four times."""
+
+    def closeness(x: Array, y: Array) -> Array:
+        return jnp.exp(-jnp.sum((x[:, None] - y[None]) ** 2, -1)).sum()
+
+    given = [shaped(n, 8) for n in shape]
+    (site,) = sites_of(jax.value_and_grad(closeness, (0, 1)), given, "time")
+    assert site.is_changed
+    assert [shape[k] % site.settings[role] for k, role in enumerate("ij")] == [0, 0]
+    assert all(n < size for n, size in zip((site.settings[r] for r in "ij"), shape, strict=True))

@@ -16,7 +16,7 @@ from orchestrator_core.conductor.facts.axes import ROLES
 from orchestrator_core.conductor.tile.blocks import Blocks, Segment
 from orchestrator_core.conductor.tile.careful import plain_runner
 from orchestrator_core.conductor.tile.run import Runner
-from orchestrator_core.conductor.tile.sizes import uniform
+from orchestrator_core.conductor.tile.sizes import near, uniform
 
 from .tiling import check, in_tiles, passes
 
@@ -43,6 +43,24 @@ def test_an_axis_without_a_divisor_is_not_cut() -> None:
     assert uniform({"i": 1091, "j": 1100}, {"i": 64, "j": 64}, "j") == {"i": 1091, "j": 2}
     assert uniform({"i": 1024, "j": 1100}, {"i": 64, "j": 64}, "j") == {"i": 64, "j": 55}
     assert uniform({"i": 2048, "j": 50021}, {"i": 64, "j": 64}, "j") == {"i": 64, "j": 64}
+
+
+@given(LENGTHS, MOST)
+def test_tiles_that_leave_no_rest(length: int, wanted: int) -> None:
+    made = near(length, wanted)
+    assert wanted / 2 <= made <= 1.25 * wanted
+    assert near(length, made) == made
+    divisors = [n for n in range(1, length + 1) if length % n == 0]
+    if length % made:
+        assert made == wanted
+        assert not [n for n in divisors if wanted / 2 <= n <= 1.25 * wanted]
+
+
+def test_tiles_of_whole_vectors_are_preferred() -> None:
+    assert near(2048, 256) == 256
+    assert near(2000, 512) == 400  # 16 * 25; 500 is nearer
+    assert near(1500, 256) == 300  # 250 is nearer
+    assert near(1091, 256) == 256
 
 
 def test_where_tiles_are() -> None:

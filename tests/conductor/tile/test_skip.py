@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.tile.blocks import Blocks
+from orchestrator_core.conductor.tile.leaf import interval_of_leaf
 from orchestrator_core.conductor.tile.price import skipped_tiles
 from orchestrator_core.conductor.tile.run import Runner
-from orchestrator_core.conductor.tile.skip import interval_of_leaf
 
 from .tiling import SMALL, assert_same, check, compiled, flat, in_tiles, passes
 
@@ -214,7 +214,7 @@ def test_ends_of_a_constant_are_found_when_the_program_runs(qkv: Any) -> None:
 
     @jax.jit
     def ends() -> tuple[Array, Array]:
-        found = interval_of_leaf(runner, blocks, key, mask)
+        found = interval_of_leaf(mask, key[1], blocks, runner.outer)
         return found.low, found.high
 
     assert [end.tolist() for end in ends()] == [BELOW.tolist(), (BELOW + np.eye(3)).tolist()]
