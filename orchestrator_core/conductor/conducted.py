@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import inspect
 import sys
 import threading
 from collections import OrderedDict
@@ -149,7 +150,7 @@ class Conducted(Generic[P, T]):
             args, kwargs: as in a call; ``jax.ShapeDtypeStruct`` may stand for arrays. Without any:
                 of the last call with shapes or types that were new.
         """
-        if args or kwargs:
+        if args or kwargs or (self._last is None and _takes_nothing(self.original)):
             given, traced = self.traced(args, kwargs)
             spread = why_spread(given.arrays)
             traced = Traced(None, spread) if spread and traced.program is not None else traced
@@ -228,6 +229,15 @@ class Conducted(Generic[P, T]):
     def _remember_stage(self, plain: Given, stage: int) -> None:
         if stage:
             self._stages[plain.place] = stage
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    """Can it be called without arguments?"""
+    try:
+        inspect.signature(function).bind()
+    except (TypeError, ValueError):  # of what Python knows no signature of, too
+        return False
+    return True
 
 
 class _NotPlain(Exception):

@@ -41,7 +41,7 @@ def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     graph, found = shorter(graph)
     if not found:
         return graph, []
-    what = ", ".join(f"{count} {kind}" for kind, count in found.items())
+    what = "operations: " + ", ".join(f"{count} {kind}" for kind, count in found.items())
     source = next((node.source for node in graph.nodes if node.source), "")
     chosen = f"{len(graph.nodes)} operations instead of {before}"
     gains = not FOUND_BY_XLA.issuperset(found)

@@ -15,7 +15,7 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.substitute import cloned, reading, replaced
 from orchestrator_core.conductor.ir.value import Atom, Value
 
-FOUND_BY_XLA = frozenset({"computed once", "known", "choice known", "without effect"})
+FOUND_BY_XLA = frozenset({"repeated", "constant", "constant choice", "without effect"})
 """Of what is found here, what XLA finds by itself (decision 0074)."""
 
 
@@ -57,7 +57,7 @@ class _Walk:
         twin = self._seen.twin(node)
         if twin is not None:
             self.known.update(zip(node.outputs, twin.outputs, strict=True))
-            self.found["computed once"] += 1
+            self.found["repeated"] += 1
             return
         self.nodes.append(node)
         self._producer.update((value, node) for value in node.outputs)
@@ -72,13 +72,13 @@ class _Walk:
             self.take(each)
         made = [replaced(replaced(each, inside), self.known) for each in branch.outputs]
         self.known.update(zip(node.outputs, made, strict=True))
-        self.found["choice known"] += 1
+        self.found["constant choice"] += 1
 
     def _simpler(self, node: Node) -> Atom | Node | None:
         """An atom or a node that stands for this one, of the very same type."""
         literal = folded(node)
         if literal is not None:
-            self.found["known"] += 1
+            self.found["constant"] += 1
             return literal
         made = simpler(node, self._producer)
         if made is None or isinstance(made, Node):

@@ -125,7 +125,7 @@ def _against(others: Sequence[Form], plain: Form, gain: float) -> str:
     said = f"{costs}, where it takes {1e3 * plain.price.seconds:.3g} ms"
     if min(form.price.seconds for form in others) >= plain.price.seconds:
         return said
-    return f"{said}; less than {gain:.2g} of that is asked, to be sure"
+    return f"{said}; less than {gain:.2g} of that is asked, as forecasts may be off"
 
 
 def _plain(node: Node, goal: Goal) -> Form:

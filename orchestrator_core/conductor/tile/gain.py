@@ -84,7 +84,9 @@ def refusal_of(
     if now.seconds <= worth * was.seconds:
         return ""
     told = f"in tiles it would take {now.seconds:.2g} s, as it is {was.seconds:.2g} s"
-    return told if now.seconds >= was.seconds else f"{told}: {worth:.2g} of it is asked, to be sure"
+    if now.seconds >= was.seconds:
+        return told
+    return f"{told}; less than {worth:.2g} of that is asked, as forecasts may be off"
 
 
 def _worth(was: Price, has_coordinates: bool) -> float:

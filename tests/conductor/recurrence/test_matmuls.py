@@ -194,7 +194,7 @@ def test_a_cpu_keeps_the_loop_and_says_what_else_there_was(
     assert told is not None
     assert float(told[1]) >= 0.2 * float(told[2])
     assert (float(told[1]) < float(told[2])) is is_less
-    assert reason.endswith("; less than 0.2 of that is asked, to be sure") is is_less
+    assert reason.endswith("; less than 0.2 of that is asked, as forecasts may be off") is is_less
 
 
 WEIGHTS = np.asarray([0.3, -1.2, 0.7], "float32")

@@ -89,9 +89,9 @@ def test_a_gain_that_is_too_small_is_told_with_what_is_asked() -> None:
     with on_device(known_device("cpu", "cpu")):
         too_little = refusal_of(was, Price(0.8e-2, MB), Goal())
         none = refusal_of(was, Price(1.2e-2, MB), Goal())
-    assert (
-        too_little
-        == "in tiles it would take 0.008 s, as it is 0.01 s: 0.7 of it is asked, to be sure"
+    assert too_little == (
+        "in tiles it would take 0.008 s, as it is 0.01 s; "
+        "less than 0.7 of that is asked, as forecasts may be off"
     )
     assert none == "in tiles it would take 0.012 s, as it is 0.01 s"
 
