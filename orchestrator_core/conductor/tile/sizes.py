@@ -7,10 +7,6 @@ from collections.abc import Mapping
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role
 
-VECTOR = 16
-"""Elements that a processor works on at once."""
-
-
 def even(length: int, most: int) -> int:
     """The largest divisor of a length, if it is not much less than the most that is wanted."""
     fit = [size for size in range(max(most // 4, 1), most + 1) if length % size == 0]
@@ -18,12 +14,9 @@ def even(length: int, most: int) -> int:
 
 
 def near(length: int, wanted: int) -> int:
-    """A divisor of a length not far from what is wanted, if there is one; of several one of whole
-    vectors."""
-    if length % wanted == 0:
-        return wanted
-    fit = [n for n in range(-(-wanted // 2), 5 * wanted // 4 + 1) if length % n == 0]
-    return min(fit, key=lambda n: (-math.gcd(n, VECTOR), abs(n - wanted)), default=wanted)
+    """The divisor of a length that is closest to what is wanted, if one is close."""
+    fit = [n for n in range(-(-3 * wanted // 4), 5 * wanted // 4 + 1) if length % n == 0]
+    return min(fit, key=lambda n: abs(n - wanted), default=wanted)
 
 
 def uniform(length: Mapping[Role, int], most: Mapping[Role, int], first: Role) -> dict[Role, int]:
