@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role
 
+
 def even(length: int, most: int) -> int:
     """The largest divisor of a length, if it is not much less than the most that is wanted."""
     fit = [size for size in range(max(most // 4, 1), most + 1) if length % size == 0]
