@@ -157,8 +157,9 @@ def _compare(
     run = _last_run(store)
     cache = "miss" if run.plan is None else run.plan.cache
     # The last task ends a little before the flow has its result.
-    off = f"{100 * (run.seconds / predicted_s - 1):+.1f} % against the forecast"
-    _say("planned", f"{actual_s:5.1f} s   {off} when its last task ended; cache {cache}")
+    off = 100 * (run.seconds / predicted_s - 1)
+    off_by = f"{abs(off):.1f} % {'later' if off >= 0 else 'sooner'} than predicted"
+    _say("planned", f"{actual_s:5.1f} s   its last task ended {off_by}; cache {cache}")
     _say("", f"          {stock_s / actual_s:.2f} times as fast as stock")
     report = write(run, folder / "report.html")
     _say("report", report.as_uri())

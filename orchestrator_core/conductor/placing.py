@@ -21,7 +21,10 @@ VARYING = (
     "with check_vma=False it is conducted"
 )
 
-SPREAD = "its arguments are on several devices, and what is predicted is for one device"
+SPREAD = (
+    "its arguments are on several devices, and what is predicted is for one device; "
+    "the part of each is conducted within a shard_map with check_vma=False"
+)
 
 
 def why_placed(jaxpr: Any) -> str:

@@ -146,6 +146,11 @@ for kind in (AxisType.Auto, AxisType.Explicit):
             ]
             reason = ours.explain(*given).reason if name == "call" else ""
             said[f"{kind.name} reason"] = said.get(f"{kind.name} reason", "") + reason
+mesh = jax.make_mesh((2,), ("d",), axis_types=(AxisType.Auto,))
+rows = PartitionSpec("d")
+part = jax.shard_map(ours, mesh=mesh, in_specs=(rows, PartitionSpec()), out_specs=rows,
+                     check_vma=False)
+said["mapped"] = "while" in jax.jit(part).lower(*whole).as_text()
 print(json.dumps(said))
 """
 
@@ -155,6 +160,7 @@ def test_what_is_shared_out_among_devices_runs_as_it_was() -> None:
     arrays lie, loops could not even be traced."""
     said = on_two_devices(SPREAD)
     assert all(said.pop("tiles").values()), "on one device there are tiles"
+    assert said.pop("mapped"), "and in the part of each device"
     for kind in ("Auto", "Explicit"):
         assert "several devices" in said.pop(f"{kind} reason")
     assert len(said) == 8
