@@ -112,7 +112,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 from orchestrator_core.conductor import Conducted, Goal
 
 def attention(q, k):
-    return jnp.tanh(q @ k.T) @ k
+    return jax.nn.softmax(q @ k.T) @ k
 
 def loss(f):
     return lambda q, k: jnp.sin(f(q, k)).sum()
@@ -128,7 +128,8 @@ cases = {
 whole = [np.random.default_rng(k).normal(size=(256, 8)).astype("f4") for k in (0, 1)]
 tiles = {n: "while" in jax.jit(f).lower(*[w if n != "batch" else w[None] for w in whole[:1]],
          whole[1]).as_text() for n, (f, _) in cases.items()}
-said = {"tiles": tiles}
+around = cases["gradient around"][0]
+said = {"tiles": tiles, "parts": "conducted_part" in str(jax.make_jaxpr(around)(*whole))}
 for kind in (AxisType.Auto, AxisType.Explicit):
     mesh = jax.make_mesh((2,), ("d",), axis_types=(kind,))
     with jax.set_mesh(mesh):
@@ -144,6 +145,8 @@ for kind in (AxisType.Auto, AxisType.Explicit):
                 [a.sharding.is_equivalent_to(b.sharding, a.ndim) for a, b in zip(made, want)],
                 "while" in text,
             ]
+            seen = "conducted[" in str(jax.make_jaxpr(f)(*given))
+            said.setdefault(f"{kind.name} seen", []).append(seen)
             reason = ours.explain(*given).reason if name == "call" else ""
             said[f"{kind.name} reason"] = said.get(f"{kind.name} reason", "") + reason
 mesh = jax.make_mesh((2,), ("d",), axis_types=(AxisType.Auto,))
@@ -160,9 +163,13 @@ def test_what_is_shared_out_among_devices_runs_as_it_was() -> None:
     arrays lie, loops could not even be traced."""
     said = on_two_devices(SPREAD)
     assert all(said.pop("tiles").values()), "on one device there are tiles"
-    assert said.pop("mapped"), "and in the part of each device"
+    assert said.pop("parts"), "there a gradient takes residuals"
+    assert said.pop("mapped"), "and there are tiles in the part of each device"
     for kind in ("Auto", "Explicit"):
         assert "several devices" in said.pop(f"{kind} reason")
+    # Types that name a mesh are seen before anything is planned.
+    assert any(said.pop("Auto seen"))
+    assert not any(said.pop("Explicit seen"))
     assert len(said) == 8
     assert {name: [same, all(there), loops] for name, (same, there, loops) in said.items()} == {
         name: [True, True, False] for name in said
