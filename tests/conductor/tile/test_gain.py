@@ -96,6 +96,16 @@ def test_a_gain_that_is_too_small_is_told_with_what_is_asked() -> None:
     assert none == "in tiles it would take 0.012 s, as it is 0.01 s"
 
 
+def test_less_gain_is_asked_of_what_keeps_far_less() -> None:
+    was = Price(1.0, 500 * MB)
+    with on_device(known_device("cpu", "cpu")):
+        assert not refusal_of(was, Price(0.92, 12 * MB), Goal())
+        assert "less than 0.9 " in refusal_of(was, Price(0.92, 100 * MB), Goal())
+        assert "less than 0.95 " in refusal_of(was, Price(0.97, 12 * MB), Goal())
+        assert refusal_of(was, Price(0.92, 12 * MB), Goal(), True)
+        assert refusal_of(was, Price(0.92, 12 * MB), Goal(), has_skews=True)
+
+
 def test_memory_is_worth_any_time_to_who_has_not_enough() -> None:
     was, now = Price(1e-2, 10 * MB), Price(3e-2, MB)
     with on_device(known_device("cpu", "cpu")):
