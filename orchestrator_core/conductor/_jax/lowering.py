@@ -58,7 +58,7 @@ def lowering_of(
     def rule(context: Any, *values: Any, **params: Any) -> Any:
         if _is_for_several(context):
             return originally(context, *values, **params)
-        platform = _only_platform(context) if ready is not None else ""
+        platform = _only_platform(context)
         written = ready(platform, **params) if ready is not None and platform else None
         module = None if written is None else _parsed(written)
         if module is None:

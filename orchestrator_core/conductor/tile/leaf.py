@@ -37,6 +37,7 @@ AT_ONCE = 2**16
 """Elements of a value for pairs whose blocks are looked at all at once."""
 
 FLOAT_BYTES = 4
+"""Of what whole numbers and truth values are compared as."""
 
 
 def interval_of_leaf(
