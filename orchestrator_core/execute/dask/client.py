@@ -259,8 +259,8 @@ def _keep(plans: bool, dask_scheduler: Scheduler) -> bool:
     """Is the plugin there, with an advisor if it is to plan? Then it stays, for whomever it had
     come."""
     plugin = _plugin_on(dask_scheduler)
-    lends = plugin is not None and plugin.place is not None and plans
-    found = plugin.place.lender if lends else plugin  # type: ignore[union-attr]
+    place = None if plugin is None else plugin.place
+    found = plugin if place is None or not plans else place.lender
     if found is not None:
         found.guests.decide = False
     return found is not None
