@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from orchestrator_core.errors import InvalidCluster
-from orchestrator_core.execute.dask.plugin import FOR_FLOWS, OrchestratorPlugin
+from orchestrator_core.execute.dask.plugin import FOR_BLOCKS, FOR_FLOWS, OrchestratorPlugin
 from orchestrator_core.execute.dask.watch.rpc import PLAN_BYTES
 from orchestrator_core.execute.directives import Hold, Slot
 from orchestrator_core.execute.live.live_plan import LivePlan
@@ -177,7 +177,7 @@ async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:
 
 async def _enter(client: Any, token: str, options: Mapping[str, Any]) -> None:
     plugin = OrchestratorPlugin(**options)
-    plugin.guests.decide = True
+    plugin.guests.decide, plugin.name = True, FOR_BLOCKS
     for _ in range(TRIES):
         if await client.run_on_scheduler(_welcome, token, client.id, plugin):
             return
@@ -256,26 +256,34 @@ def _has_plugin(dask_scheduler: Scheduler) -> bool:
 
 
 def _keep(plans: bool, dask_scheduler: Scheduler) -> bool:
-    """Is the plugin there, with an advisor if it is to plan? Then it stays, for whomever it had
-    come."""
+    """Is there a plugin for good, one that plans if it is to? A flow, which does not mind who plans
+    graphs, keeps one that is there for blocks."""
+    if plans:
+        return any(each.name == OrchestratorPlugin.name for each in _plugins_on(dask_scheduler))
     plugin = _plugin_on(dask_scheduler)
-    place = None if plugin is None else plugin.place
-    found = plugin if place is None or not plans else place.lender
-    if found is not None:
-        found.guests.decide = False
-    return found is not None
+    if plugin is not None:
+        plugin.guests.decide = False
+    return plugin is not None
 
 
 def _welcome(
     token: str, client: str, brought: OrchestratorPlugin, dask_scheduler: Scheduler
 ) -> bool:
     plugin = _plugin_on(dask_scheduler)
-    if plugin is not None:
-        plugin.welcome(token, client, brought)
-    return plugin is not None
+    if plugin is None:
+        return False
+    if dask_scheduler.plugins.get(FOR_BLOCKS) not in (None, plugin):
+        # Somebody has put another one there at the same moment.
+        dask_scheduler.remove_plugin(FOR_BLOCKS)
+    plugin.welcome(token, client, brought)
+    return True
 
 
 def _plugin_on(scheduler: Scheduler) -> OrchestratorPlugin | None:
-    plugins = [each for each in scheduler.plugins.values() if isinstance(each, OrchestratorPlugin)]
+    plugins = _plugins_on(scheduler)
     at_work = (each for each in plugins if each.session is not None)
     return next(at_work, plugins[0] if plugins else None)
+
+
+def _plugins_on(scheduler: Scheduler) -> list[OrchestratorPlugin]:
+    return [each for each in scheduler.plugins.values() if isinstance(each, OrchestratorPlugin)]

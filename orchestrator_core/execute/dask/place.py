@@ -33,10 +33,14 @@ class Lender(Protocol):
 class Place:
     """Attributes:
     lender: the plugin whose advisor and options are used for now; None for none.
+
+    Args:
+        on_free: called whenever somebody else may lend.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, on_free: Callable[[], None]) -> None:
         self._session = session
+        self._on_free = on_free
         self.lender: Lender | None = None
 
     def lend(self, plugin: Lender) -> bool:
@@ -55,7 +59,9 @@ class Place:
         if self.lender is None:
             return None
         self.lender = None
-        return self._session.dismiss()
+        dismissed = self._session.dismiss()
+        self._on_free()
+        return dismissed
 
     def leave(self, token: str) -> Advisory | None:
         """The block of that token has ended: what it lent."""

@@ -17,6 +17,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from orchestrator_core.execute.advice import Advisor, NoAdvisor, check_advisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
 from orchestrator_core.execute.dask.guests import Guests
+from orchestrator_core.execute.dask.heirs import Heirs
 from orchestrator_core.execute.dask.place import Place
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.steer.override import Override
@@ -43,6 +44,9 @@ LEAVE_SECONDS = 2.0
 
 FOR_FLOWS = "orchestrator-flows"
 """The name of a plugin that plans nothing by itself: one that does can be registered beside it."""
+
+FOR_BLOCKS = "orchestrator-blocks"
+"""The name of a plugin that leaves with the last block, for the same reason."""
 
 _AT_WORK: WeakKeyDictionary[Scheduler, OrchestratorPlugin] = WeakKeyDictionary()
 """The schedulers of this process on which a plugin is at work."""
@@ -104,6 +108,7 @@ class OrchestratorPlugin(SchedulerPlugin):
         self.advisor = advisor
         self.name = FOR_FLOWS if isinstance(advisor, NoAdvisor) else type(self).name
         self.guests = Guests()
+        self.heirs = Heirs()
         self.session: Session | None = None
         self.place: Place | None = None
         self._started: asyncio.Event | None = None
@@ -112,14 +117,14 @@ class OrchestratorPlugin(SchedulerPlugin):
     def __getstate__(self) -> dict[str, Any]:
         """What travels: settings, never the live session."""
         live: dict[str, Any] = {"session": None, "place": None, "_started": None, "_undo": []}
-        return {**vars(self), **live}
+        return {**vars(self), **live, "heirs": Heirs()}
 
     async def start(self, scheduler: Scheduler) -> None:
         """Begin on this scheduler; if that fails, the plugin does nothing.
 
-        Nor does it where another one is at work: two would undo what the other does. But it lends
-        its advisor to one that has none. Dask starts what a preload registers twice: then, and when
-        the scheduler itself starts.
+        Nor does it where another one is at work, as long as that one is: two would undo what the
+        other does. But it lends its advisor to one that has none. Dask starts what a preload
+        registers twice: then, and when the scheduler itself starts.
         """
         if self.session is not None:
             return
@@ -133,7 +138,8 @@ class OrchestratorPlugin(SchedulerPlugin):
         try:
             options = resolve(self.options)
             self.session = session = Session(scheduler, options, self._maker(options))
-            self.place = Place(session) if isinstance(self.advisor, NoAdvisor) else None
+            if isinstance(self.advisor, NoAdvisor):
+                self.place = Place(session, lambda: self.heirs.succeed(scheduler))
             status = Status(session)
             handlers = Handlers(status, self._remove)
             handlers.install()
@@ -155,7 +161,10 @@ class OrchestratorPlugin(SchedulerPlugin):
         if other._started is not None:
             await other._started.wait()
         if not other.is_lent(self):
-            log.warning("an orchestrator is on this scheduler already, and its settings hold")
+            other.heirs.add(self)
+            log.warning(
+                "an orchestrator is on this scheduler already; its settings hold until it leaves"
+            )
 
     def offer(self) -> tuple[Options, Callable[[], Advisor]]:
         """The options with nothing left open, and what makes the advisor.
@@ -186,6 +195,7 @@ class OrchestratorPlugin(SchedulerPlugin):
     async def close(self) -> None:
         """The scheduler closes: leave, and write what is still to be written."""
         advisory = None if self.session is None else self.session.advisory
+        self.heirs = Heirs()
         self._stop("the scheduler closes")
         if advisory is not None and not await advisory.wait_closed(CLOSE_SECONDS):
             log.warning("the last runs were not written within %g s", CLOSE_SECONDS)
@@ -275,8 +285,9 @@ class OrchestratorPlugin(SchedulerPlugin):
             log.info("the clients for whom the plugin was here are gone, and so it leaves")
             self._take_off(session.scheduler)
 
-    def _take_off(self, scheduler: Scheduler) -> None:
-        ours = [name for name, each in scheduler.plugins.items() if self._is_ours(each)]
+    def _take_off(self, scheduler: Scheduler, with_heirs: bool = False) -> None:
+        plugins = scheduler.plugins.items()
+        ours = [n for n, p in plugins if self._is_ours(p) or (with_heirs and p in self.heirs)]
         for name in ours:
             scheduler.remove_plugin(name)
 
@@ -295,7 +306,7 @@ class OrchestratorPlugin(SchedulerPlugin):
         if guest is not None and not self.guests.leave(guest):
             return True
         advisory = session.advisory
-        self._take_off(session.scheduler)
+        self._take_off(session.scheduler, with_heirs=guest is None)
         # Who asked may close the workers next, and they would complain of what comes too late.
         leaving = asyncio.ensure_future(session.meters.settled())
         await asyncio.wait([leaving], timeout=min(timeout, LEAVE_SECONDS))
@@ -310,6 +321,7 @@ class OrchestratorPlugin(SchedulerPlugin):
             if self.place is not None:
                 undo.append(self.place.give_back)
             undo.append(lambda: session.stop(reason))
+            undo.append(lambda: self.heirs.succeed(session.scheduler))
         for step in undo:
             try:
                 step()

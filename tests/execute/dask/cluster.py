@@ -86,3 +86,9 @@ async def stop(scheduler: Scheduler, plugin: OrchestratorPlugin) -> None:
     scheduler.remove_plugin(plugin.name)
     assert session is not None
     assert await session.advisory.wait_closed(10)
+
+
+def hooks(scheduler: Scheduler) -> Any:
+    """What the scheduler is asked by, and which of its own methods were replaced."""
+    replaced = {name for name in vars(scheduler) if callable(getattr(type(scheduler), name, None))}
+    return set(scheduler.handlers), replaced, set(scheduler.plugins)

@@ -17,6 +17,7 @@ from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import (
     add,
     cluster_test,
+    hooks,
     layers,
     result,
     start,
@@ -32,12 +33,6 @@ def restrictions(scheduler: Scheduler) -> dict[Any, Any]:
         for key, ts in scheduler.tasks.items()
         if ts.worker_restrictions or ts.host_restrictions or ts.loose_restrictions
     }
-
-
-def hooks(scheduler: Scheduler) -> Any:
-    """What the scheduler is asked by, and which of its own methods were replaced."""
-    replaced = {name for name in vars(scheduler) if callable(getattr(type(scheduler), name, None))}
-    return set(scheduler.handlers), replaced, set(scheduler.plugins)
 
 
 @cluster_test()

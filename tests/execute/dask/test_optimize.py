@@ -12,6 +12,7 @@ from distributed import Client, Scheduler, Worker
 from distributed.client import ClosedClientError
 
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
+from orchestrator_core.execute.dask.plugin import FOR_BLOCKS
 from orchestrator_core.execute.record import RunRecord
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import cluster_test, layers, result, start, stop, until
@@ -49,7 +50,7 @@ async def test_an_asynchronous_client_wants_async_with(
 ) -> None:
     with pytest.raises(TypeError, match='write "async with'), optimize(c, Writer()):
         pass
-    assert "orchestrator" not in s.plugins
+    assert FOR_BLOCKS not in s.plugins
 
 
 @cluster_test()
@@ -61,7 +62,7 @@ async def test_a_client_that_is_closed_leaves_its_block_quietly_and_enters_none(
     async with optimize(other, Writer()):
         assert await other.submit(abs, -1) == 1
         await other.close()
-    await until(lambda: "orchestrator" not in s.plugins)
+    await until(lambda: FOR_BLOCKS not in s.plugins)
     with pytest.raises(ClosedClientError, match="is closed: optimize needs one that is not"):
         await optimize(other, Writer()).__aenter__()
 
@@ -81,7 +82,7 @@ async def test_work_inside_the_block_is_planned_and_recorded(
 ) -> None:
     before = set(vars(s)), set(s.handlers), set(s.plugins)
     async with optimize(c, Writer()):
-        assert "orchestrator" in s.plugins
+        assert FOR_BLOCKS in s.plugins
         graph, keys = layers()
         assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
     assert (set(vars(s)), set(s.handlers), set(s.plugins)) == before
@@ -163,7 +164,7 @@ async def test_what_is_only_loaded_is_waited_for(
     assert not entering.done()
     advisor.done.set()
     await entering
-    assert s.plugins["orchestrator"].session.advisory.is_ready
+    assert plugin.session.advisory.is_ready
     assert ours(caplog) == []
     await stop(s, plugin)
 
@@ -175,7 +176,7 @@ async def test_an_error_in_the_block_leaves_nothing_behind(
     with pytest.raises(KeyError, match="mine"):
         async with optimize(c, Writer()):
             raise KeyError("mine")
-    assert "orchestrator" not in s.plugins
+    assert FOR_BLOCKS not in s.plugins
 
 
 @cluster_test()
@@ -228,11 +229,11 @@ async def test_the_plugin_leaves_with_the_last_of_several_blocks(
 ) -> None:
     async with Client(s.address, asynchronous=True) as other, optimize(c, Writer()):
         async with optimize(other, Writer()), optimize(c, Writer()):
-            plugin = s.plugins["orchestrator"]
-        assert s.plugins["orchestrator"] is plugin
+            plugin = s.plugins[FOR_BLOCKS]
+        assert s.plugins[FOR_BLOCKS] is plugin
         graph, keys = layers()
         assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
-    assert "orchestrator" not in s.plugins
+    assert FOR_BLOCKS not in s.plugins
     assert [run.mode for run in WRITTEN] == ["planned"]
 
 
@@ -247,7 +248,7 @@ async def test_who_came_first_may_leave_first(
             await first.__aexit__(None, None, None)
             graph, keys = layers()
             assert await other.gather(other.get(graph, keys, sync=False)) == [result()] * 6
-        assert "orchestrator" not in s.plugins
+        assert FOR_BLOCKS not in s.plugins
     assert [run.mode for run in WRITTEN] == ["planned"]
 
 
@@ -260,20 +261,10 @@ async def test_a_client_that_is_lost_keeps_the_plugin_only_for_others(
         async with Client(s.address, asynchronous=True) as lost:
             await optimize(lost, Writer()).__aenter__()
         await until(lambda: lost.id not in s.clients)
-        assert "orchestrator" in s.plugins
-    assert "orchestrator" not in s.plugins
+        assert FOR_BLOCKS in s.plugins
+    assert FOR_BLOCKS not in s.plugins
     before = set(vars(s)), set(s.handlers)
     async with Client(s.address, asynchronous=True) as lost:
         await optimize(lost, Writer()).__aenter__()
-    await until(lambda: "orchestrator" not in s.plugins)
+    await until(lambda: FOR_BLOCKS not in s.plugins)
     assert (set(vars(s)), set(s.handlers)) == before
-
-
-@cluster_test()
-async def test_who_puts_it_there_for_good_while_a_block_is_open_keeps_it(
-    c: Client, s: Scheduler, a: Worker, b: Worker
-) -> None:
-    async with optimize(c, Writer()):
-        assert not await client.ensure_plugin(c)
-    assert "orchestrator" in s.plugins
-    assert await client.remove_plugin(c)

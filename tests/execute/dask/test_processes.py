@@ -16,6 +16,7 @@ from distributed import Client, Event, LocalCluster, Nanny, Scheduler
 from distributed.utils_test import popen
 
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
+from orchestrator_core.execute.dask.plugin import FOR_BLOCKS
 from orchestrator_core.execute.dask.settled import Settled
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import (
@@ -43,7 +44,7 @@ def test_a_cluster_of_processes_follows_the_plan() -> None:
         Client(cluster) as ours,
     ):
         with optimize(ours, FixedAdvisor(), mode="director"):
-            plugin: Any = cluster.scheduler.plugins["orchestrator"]
+            plugin: Any = cluster.scheduler.plugins[FOR_BLOCKS]
             found = client.fetch_cluster(ours)
             assert ours.get(graph, keys) == [result()] * 10
         assert ours.get(graph, keys) == [result()] * 10
