@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,10 +16,13 @@ from orchestrator_core.conductor.facts.axes import Role, Spec, full_shape, roles
 class Tile:
     """Attributes:
     offset: of its first element along each role; may be traced. size: elements along each role.
+    stale: how many of them the tile before it has, too, along roles along which none may count
+        twice.
     """
 
     offset: Mapping[Role, Any]
     size: Mapping[Role, int]
+    stale: Mapping[Role, Any] = field(default_factory=dict)
 
     def shape(self, spec: Spec) -> tuple[int, ...]:
         return tile_shape(spec, self.size)

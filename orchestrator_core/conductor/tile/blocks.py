@@ -1,4 +1,5 @@
-"""Tiles side by side along both roles; those at the end of an axis may be of another size."""
+"""Tiles side by side along both roles; those at the end of an axis may be of another size, or share
+elements with the one before them."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor.facts.axes import Role
@@ -17,15 +19,31 @@ class Segment:
 
     Attributes:
         first: the element where they begin. count: how many. size: elements of each.
+        shared: elements that the last tile has of the one before it.
     """
 
     first: int
     count: int
     size: int
+    shared: int = 0
 
     @property
     def end(self) -> int:
-        return self.first + self.count * self.size
+        return self.first + self.count * self.size - self.shared
+
+    def start(self, k: Any) -> Any:
+        """The first element of tile `k`, which may be traced."""
+        start = self.first + k * self.size
+        return jnp.minimum(start, self.end - self.size) if self.shared else start
+
+    def stale(self, k: Any) -> Any:
+        """How many elements of tile `k` the one before it has, too."""
+        return self.first + k * self.size - self.start(k)
+
+    @property
+    def starts(self) -> Any:
+        """The first elements of all tiles."""
+        return np.minimum(self.first + self.size * np.arange(self.count), self.end - self.size)
 
 
 @dataclass(frozen=True)
@@ -46,12 +64,9 @@ class Blocks:
 
     def ends(self, role: Role) -> tuple[Any, Any]:
         """The first and the last element of each tile."""
-        pairs = [
-            (each.first + each.size * k, each.first + each.size * (k + 1) - 1)
-            for each in self.segments[role]
-            for k in range(each.count)
-        ]
-        first, last = np.array(pairs, float).reshape(-1, 2).T
+        segments = self.segments[role]
+        first = np.concatenate([each.starts for each in segments]).astype(float)
+        last = np.concatenate([each.starts + (each.size - 1) for each in segments]).astype(float)
         return first, last
 
     def along(self, role: Role, each: Any, outer: Role) -> Any:

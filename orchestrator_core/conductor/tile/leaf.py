@@ -13,7 +13,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from orchestrator_core.conductor.facts.axes import (
@@ -77,7 +76,7 @@ def _row_by_row(array: Any, spec: Spec, blocks: Blocks) -> Interval:
     made = []
     for rows in blocks.segments[first]:
         of_row = functools.partial(_of_row, array, spec, blocks, first, rows.size)
-        made.append(lax.map(of_row, rows.first + rows.size * np.arange(rows.count)))
+        made.append(lax.map(of_row, rows.starts))
     return Interval(*map(jnp.concatenate, zip(*made, strict=True)))
 
 
@@ -176,11 +175,18 @@ def _placed(end: Any, order: list[Role], blocks: Blocks, outer: Role) -> Any:
 
 
 def _covered(array: Any, parts: list[Part], chosen: dict[Role, Segment]) -> Any:
-    """The part of a value that these tiles cover."""
+    """The part of a value that these tiles cover, with what two of them share twice."""
     array = array.reshape([size for size, _ in parts])
-    for axis, (size, role) in enumerate(parts):
+    for axis, (_, role) in enumerate(parts):
         if role is not None:
-            first, end = chosen[role].first, chosen[role].end
-            is_whole = (first, end) == (0, size)
-            array = array if is_whole else lax.slice_in_dim(array, first, end, axis=axis)
+            array = _cut(array, axis, chosen[role])
     return array
+
+
+def _cut(array: Any, axis: int, tiles: Segment) -> Any:
+    if not tiles.shared:
+        is_whole = (tiles.first, tiles.end) == (0, array.shape[axis])
+        return array if is_whole else lax.slice_in_dim(array, tiles.first, tiles.end, axis=axis)
+    last = tiles.end - tiles.size
+    pieces = ((tiles.first, last + tiles.shared), (last, tiles.end))
+    return jnp.concatenate([lax.slice_in_dim(array, *each, axis=axis) for each in pieces], axis)

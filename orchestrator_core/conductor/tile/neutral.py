@@ -7,6 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+IDEMPOTENT = frozenset({"max", "min", "and", "or"})
+"""Kinds that do not mind to be told an element twice."""
+
 
 def neutral(kind: str, dtype: Any) -> Any:
     """Of a kind of `REDUCTIONS`, among numbers of a type."""

@@ -18,10 +18,13 @@ from orchestrator_core.conductor.tile.accumulators import (
     KLargest,
     Reduced,
     RunningMax,
+    Stored,
     Summed,
 )
+from orchestrator_core.conductor.tile.neutral import IDEMPOTENT
 
-IDEMPOTENT = frozenset({"max", "min", "and", "or"})
+SUMS = frozenset({"reduce_sum", "reduce_prod", "dot_general"})
+"""Of whose operands an element can be left out by another number in its place."""
 
 
 def may_overlap(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
@@ -37,6 +40,21 @@ def may_repeat(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
     is_usual = all(isinstance(a, Reduced | RunningMax | Summed) for a in each)
     made = [a.boundary.node.output for a in each if isinstance(a, Reduced)]
     return is_usual and not any(map(flow.is_asked_later, made))
+
+
+def may_share(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
+    """Can what two tiles have be left out of what the second adds?"""
+    return all(_may_share(flow, each) for each in accumulators)
+
+
+def _may_share(flow: Dataflow, each: Accumulator) -> bool:
+    if isinstance(each, RunningMax | Stored):
+        return True
+    if not isinstance(each, Reduced | Summed):
+        return False
+    node = each.plan.node if isinstance(each, Summed) else each.boundary.node
+    is_max = isinstance(each, Reduced) and each.kind in IDEMPOTENT
+    return (is_max or node.name in SUMS) and not flow.is_asked_later(node.output)
 
 
 def _may_overlap(flow: Dataflow, each: Accumulator) -> bool:

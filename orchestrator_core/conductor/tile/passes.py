@@ -28,7 +28,7 @@ from orchestrator_core.conductor.tile.accumulators import (
     Summed,
 )
 from orchestrator_core.conductor.tile.cumulative.nodes import NAMES, TOTALS
-from orchestrator_core.conductor.tile.overlaps import may_overlap, may_repeat
+from orchestrator_core.conductor.tile.overlaps import may_overlap, may_repeat, may_share
 from orchestrator_core.conductor.tile.plans import Levels, Plan
 from orchestrator_core.conductor.tile.recipe import AS_IT_IS, Instead, Recipe, StepOf, recipe_of
 from orchestrator_core.conductor.tile.region import Region
@@ -80,6 +80,13 @@ class Pass:
             return False
         are_rows = all(self.is_row(a.spec) for a in self.accumulators)
         return are_rows and may_repeat(self.flow, self.accumulators)
+
+    @cached_property
+    def shares(self) -> bool:
+        """May the last tile of an axis have elements of the one before it, which do not count?"""
+        if self.compares or self.runnings:
+            return False
+        return may_share(self.flow, self.accumulators)
 
     @cached_property
     def compares(self) -> bool:

@@ -1,30 +1,39 @@
 """A pass at run time: two loops over tiles, rows finished one after another.
 
-The last tiles of an axis that is no multiple of the tile are smaller, in a loop of their own, or
-overlap those before them (`overlaps`). Where
-tiles may be skipped, those of a row that need most to be skipped come first, and the row ends as
-soon as all that are left are proven to change nothing. So only the order of sums changes.
+The last tiles of an axis that is no multiple of the tile have elements of those before them, which
+do not count twice (`overlaps`), or are smaller, in a loop of their own. Where tiles may be skipped,
+those of a row that need most to be skipped come first, and the row ends as soon as all that are
+left are proven to change nothing. So only the order of sums changes.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Role, full_shape
+from orchestrator_core.conductor.facts.axes import Role, full_shape, roles
 from orchestrator_core.conductor.facts.tiles import Tile
-from orchestrator_core.conductor.tile.accumulators import Accumulator, Tiles
+from orchestrator_core.conductor.tile.accumulators import Accumulator, Stored, Tiles
 from orchestrator_core.conductor.tile.blocks import Blocks, Segment
 from orchestrator_core.conductor.tile.foretold import may_gain
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key
 from orchestrator_core.conductor.tile.skip import may_skip, needs
+
+LEAST_NEW = 0.75
+"""The part of the last tile that must be new if the rest is made anew: that takes its time."""
+
+Stale: TypeAlias = Mapping[Role, Any]
+"""How many elements of a tile must not count, by role, as of `Tile`."""
+
+NONE: Stale = MappingProxyType({})
 
 State: TypeAlias = tuple[Any, ...]
 """One array for each accumulator of a pass."""
@@ -86,9 +95,12 @@ class Runner:
         """The rest of the axis comes last."""
         length, size = self.one.length[role], min(self.size[role], self.one.length[role])
         count, rest = divmod(length, size)
-        overlaps = self.one.overlaps or (role == self.one.outer and self.one.repeats)
-        last = (length - size, 1, size) if overlaps else (count * size, 1, rest)
-        return (Segment(0, count, size), *([Segment(*last)] if rest else []))
+        if not rest:
+            return (Segment(0, count, size),)
+        repeats = self.one.overlaps or (role == self.one.outer and self.one.repeats)
+        if repeats or (self.one.shares and LEAST_NEW * size <= rest):
+            return (Segment(0, count + 1, size, shared=size - rest),)
+        return Segment(0, count, size), Segment(count * size, 1, rest)
 
     def _rows(
         self,
@@ -101,13 +113,16 @@ class Runner:
         """All rows of one size; so many come before them."""
 
         def row(k: Any, state: State) -> State:
-            at = _Row(self, whole, outer.first + k * outer.size, outer.size)
+            at = _Row(self, whole, outer.start(k), outer.size, self.stale(self.one.outer, outer, k))
             now = at.opened(state)
             for each in inner:
                 now = each(at, before + k, now)
             return at.closed(state, now)
 
         return _loop(outer.count, row, state)
+
+    def stale(self, role: Role, tiles: Segment, k: Any) -> Stale:
+        return {role: tiles.stale(k)} if tiles.shared and self.one.shares else NONE
 
     def _inner(self, whole: dict[Key, Any]) -> list[_Inner]:
         """The tiles of each size in all rows. What they need is asked once for all of them: it is
@@ -133,12 +148,12 @@ class _Row:
     whole: dict[Key, Any]
     offset: Any
     size: int
+    stale: Stale = field(default_factory=dict)
 
-    def place(self, offset: Any, size: int) -> Tile:
+    def place(self, offset: Any, size: int, stale: Stale = NONE) -> Tile:
         one = self.runner.one
-        return Tile(
-            {one.outer: self.offset, one.inner: offset}, {one.outer: self.size, one.inner: size}
-        )
+        offsets = {one.outer: self.offset, one.inner: offset}
+        return Tile(offsets, {one.outer: self.size, one.inner: size}, {**self.stale, **stale})
 
     def opened(self, state: State) -> State:
         """What belongs to the row alone, at its start."""
@@ -174,13 +189,20 @@ class _Row:
         made = list(now)
         for k, shift in enumerate(one.shifts):
             old = self._mine(now[k], shift, place)
-            new = shift.added(old, tiles)
+            new = self._added(shift, old, tiles)
             made[k] = self._put(now[k], shift, place, new)
             shifts[shift] = shift.shift(old, new)
         for k, each in enumerate(one.others, len(one.shifts)):
-            new = each.added(self._mine(now[k], each, place), tiles)
+            new = self._added(each, self._mine(now[k], each, place), tiles)
             made[k] = self._put(now[k], each, place, new)
         return tuple(made)
+
+    def _added(self, a: Accumulator, old: Any, tiles: Tiles) -> Any:
+        """What a row has of its own is not there twice, and what is only stored may be."""
+        new = a.added(old, tiles)
+        if self.runner.one.is_row(a.spec) or isinstance(a, Stored):
+            return new
+        return tiles.fresh(new, a.spec, roles(a.spec), old)
 
     def _mine(self, array: Any, a: Accumulator, place: Tile) -> Any:
         return array if self.runner.one.is_row(a.spec) else place.of(array, a.spec)
@@ -224,8 +246,8 @@ class _Inner:
         return made
 
     def _with(self, row: _Row, n: Any, now: State) -> State:
-        first, size = self.tiles.first + n * self.tiles.size, self.tiles.size
-        return row.with_tile(row.place(first, size), now)
+        stale = row.runner.stale(row.runner.one.inner, self.tiles, n)
+        return row.with_tile(row.place(self.tiles.start(n), self.tiles.size, stale), now)
 
 
 def _sorted(need: Sequence[Any], segments: Sequence[Segment]) -> tuple[Any, list[Any]]:

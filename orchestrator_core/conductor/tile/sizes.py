@@ -1,4 +1,5 @@
-"""Sizes of tiles that leave no rest: one of another size is compiled once more."""
+"""Sizes of tiles that leave no rest, or share little with each other: one of another size is
+compiled once more, and held beside the others."""
 
 from __future__ import annotations
 
@@ -14,10 +15,25 @@ def even(length: int, most: int) -> int:
     return fit[-1] if fit else most
 
 
+VECTOR = 8
+"""Elements that a processor works on at once."""
+
+
 def near(length: int, wanted: int) -> int:
-    """The divisor of a length that is closest to what is wanted, if one is close."""
-    fit = [n for n in range(-(-3 * wanted // 4), 5 * wanted // 4 + 1) if length % n == 0]
-    return min(fit, key=lambda n: abs(n - wanted), default=wanted)
+    """The divisor of a length that is closest to what is wanted, if one is close. Else no more
+    tiles than of that size, of whole vectors, the last of which overlaps the one before it by as
+    little as can be."""
+    least = _whole_vectors(length, -(-length // wanted))
+    for size in (wanted, least):
+        fit = [n for n in range(-(-3 * size // 4), 5 * size // 4 + 1) if length % n == 0]
+        if fit:
+            return min(fit, key=lambda n: abs(n - size))
+    return least
+
+
+def _whole_vectors(length: int, count: int) -> int:
+    """The least size of so many tiles."""
+    return min(-(-length // (count * VECTOR)) * VECTOR, length)
 
 
 def uniform(length: Mapping[Role, int], most: Mapping[Role, int], first: Role) -> dict[Role, int]:

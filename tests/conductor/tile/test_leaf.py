@@ -19,6 +19,7 @@ ODD = Blocks(
         "j": (Segment(0, 3, 6), Segment(18, 1, 2)),
     }
 )
+SHARED = Blocks({"i": (Segment(0, 3, 9, shared=3),), "j": (Segment(0, 4, 6, shared=4),)})
 ROWS, COLUMNS = ((24, "i"),), ((20, "j"),)
 SPECS: dict[str, Spec] = {
     "pairs": (ROWS, COLUMNS),
@@ -50,7 +51,11 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("blocks", "outer"), [(EVEN, "i"), (ODD, "j")], ids=["even", "odd"])
+@pytest.mark.parametrize(
+    ("blocks", "outer"),
+    [(EVEN, "i"), (ODD, "j"), (SHARED, "j")],
+    ids=["even", "odd", "shared"],
+)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_rows_have_the_ends_of_all_at_once(
     blocks: Blocks, outer: str, name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
@@ -66,12 +71,21 @@ def test_rows_have_the_ends_of_all_at_once(
         np.testing.assert_array_equal(here, jnp.broadcast_to(there, shape))
 
 
-def test_ends_are_those_of_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+LIMITS = {
+    "odd": ([(0, 9), (9, 18), (18, 24)], [(0, 6), (6, 12), (12, 18), (18, 20)]),
+    "shared": ([(0, 9), (9, 18), (15, 24)], [(0, 6), (6, 12), (12, 18), (14, 20)]),
+}
+
+
+@pytest.mark.parametrize(("blocks", "name"), [(ODD, "odd"), (SHARED, "shared")])
+def test_ends_are_those_of_the_blocks(
+    blocks: Blocks, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Against NumPy, block for block."""
     monkeypatch.setattr(leaf, "AT_ONCE", 0)
     array = numbers(SPECS["pairs"], np.float32)
-    found = leaf.interval_of_leaf(array, SPECS["pairs"], ODD, "i", by_rows=True)
-    rows, columns = ([(0, 9), (9, 18), (18, 24)], [(0, 6), (6, 12), (12, 18), (18, 20)])
+    found = leaf.interval_of_leaf(array, SPECS["pairs"], blocks, "i", by_rows=True)
+    rows, columns = LIMITS[name]
     for r, (top, bottom) in enumerate(rows):
         for c, (left, right) in enumerate(columns):
             block = np.asarray(array)[top:bottom, left:right]

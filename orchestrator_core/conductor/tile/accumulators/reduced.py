@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Spec
+from orchestrator_core.conductor.facts.axes import ROLES, Spec, roles
 from orchestrator_core.conductor.facts.intervals.arrays import xp
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.facts.transfer.reductions import REDUCTIONS
@@ -22,7 +22,7 @@ from orchestrator_core.conductor.tile.accumulators.base import (
     always_if,
     summing_type,
 )
-from orchestrator_core.conductor.tile.neutral import neutral
+from orchestrator_core.conductor.tile.neutral import IDEMPOTENT, neutral
 from orchestrator_core.conductor.tile.recipe import Wanted, key_of
 from orchestrator_core.conductor.tile.region import Boundary
 from orchestrator_core.conductor.tile.skews.products import BY_ROWS, rows_of
@@ -76,7 +76,10 @@ class Reduced:
         return neutral(self.kind, self.dtype)
 
     def added(self, old: Any, tiles: Tiles) -> Any:
-        *rest, last = (tiles[each] for each in self.wanted)
+        operands = [tiles[each] for each in self.wanted]
+        if self.kind not in IDEMPOTENT:
+            operands = fresh(self.boundary, operands, tiles, self.start)
+        *rest, last = operands
         if self.scale != 1:
             last = last * jnp.asarray(self.scale, last.dtype)
         part = applied(self.boundary, [*rest, last], tiles.place)
@@ -103,6 +106,15 @@ class Reduced:
         if self.kind == "max":
             return now.min().astype(float)
         return -(now.max().astype(float)) if self.kind == "min" else 0.0
+
+
+def fresh(boundary: Boundary, operands: list[Any], tiles: Tiles, neutral: Any) -> list[Any]:
+    """With what changes nothing instead of elements that have been told by the tile before."""
+    added = frozenset(ROLES) - roles(boundary.out)
+    return [
+        tiles.fresh(operand, spec, added, np.asarray(neutral, operand.dtype))
+        for operand, spec in zip(operands, boundary.inputs, strict=True)
+    ]
 
 
 def applied(boundary: Boundary, operands: list[Any], place: Tile) -> Any:

@@ -26,7 +26,7 @@ from orchestrator_core.conductor.tile.accumulators.base import (
     always_if,
     summing_type,
 )
-from orchestrator_core.conductor.tile.accumulators.reduced import all_of, any_of, applied
+from orchestrator_core.conductor.tile.accumulators.reduced import all_of, any_of, applied, fresh
 from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax
 from orchestrator_core.conductor.tile.plans import Plan
 from orchestrator_core.conductor.tile.recipe import Wanted, below_zero
@@ -64,6 +64,7 @@ class Summed(AllOrNothing):
 
     def added(self, old: Any, tiles: Tiles) -> Any:
         operands = [self._operand(side, tiles) for side in range(len(self.plan.products))]
+        operands = fresh(self.plan.boundary, operands, tiles, self.start)
         part = applied(self.plan.boundary, operands, tiles.place).astype(old.dtype)
         found, shift = self.plan.exponential, self.shift
         if found is not None and shift is not None:
