@@ -22,6 +22,8 @@ def load_module(source: str, expected: str) -> ModuleType:
     Raises:
         InvalidInput: if it is not there, or cannot be imported.
     """
+    if not source:
+        raise InvalidInput(f"there is no file or module before the colon; expected {expected}")
     with contextlib.redirect_stdout(sys.stderr):
         try:
             if source.endswith(".py"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 from orchestrator_core.errors import InvalidInstance
 from orchestrator_core.graph.builder import GraphBuilder
 from orchestrator_core.graph.cluster import Cluster
@@ -37,6 +39,17 @@ def check_costs(costs: object) -> None:
         raise InvalidInstance(
             f"costs is {_what(costs)}; give a cost model, such as TableCosts(...), or None for "
             "the graph's own seconds"
+        )
+
+
+def check_quantile(quantile: object) -> None:
+    """
+    Raises:
+        InvalidInstance: unless it is a part of all runs.
+    """
+    if not (isinstance(quantile, Real) and 0 <= float(quantile) <= 1):
+        raise InvalidInstance(
+            f"quantile={shown(quantile)}: expected a number from 0 to 1, such as 0.5"
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orchestrator_core.costs.feasible import check_feasible, eligible_pairs
-from orchestrator_core.costs.given import check_costs, check_given
+from orchestrator_core.costs.given import check_costs, check_given, check_quantile
 from orchestrator_core.costs.model import CostModel, GraphCosts
 from orchestrator_core.errors import InvalidInstance
 from orchestrator_core.graph.cluster import Cluster
@@ -59,11 +59,13 @@ class Instance:
         """The graph with the durations that a cost model believes in (default: the graph's own).
 
         Raises:
-            InvalidInstance: if the model does not know a task; it is named.
+            InvalidInstance: if the model does not know a task; it is named. For a quantile that is
+                not from 0 to 1.
         """
         check_given(graph, cluster)
         model = GraphCosts() if costs is None else costs
         check_costs(model)
+        check_quantile(quantile)
         seconds = model.compute_seconds(graph, cluster, quantile)
         return Instance(graph, cluster, seconds)
 

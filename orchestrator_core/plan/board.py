@@ -24,8 +24,8 @@ from orchestrator_core.plan.bounds.grid import rounded_up, unit_of
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.objectives.finished import finished
 from orchestrator_core.plan.objectives.judge import Judge, Value
-from orchestrator_core.plan.objectives.planners import finished
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.reason import reason_of, title_of
 from orchestrator_core.plan.result import Attempt, PlanResult
@@ -161,7 +161,7 @@ class Board:
 
     def _schedule(self, name: str, schedule: Schedule) -> tuple[float | None, str]:
         """(its makespan if it is valid, else what is wrong with it)."""
-        schedule = finished(self.judge, schedule)
+        schedule = finished(self.judge, schedule, self.value, self._left)
         value = self.judge.value(schedule)
         if not self.judge.better(value, self.value):
             return schedule.makespan, ""
@@ -173,6 +173,13 @@ class Board:
         if self.infeasible:
             self.bound = Bound(0.0, "")  # whoever said that there is no schedule was wrong
         return schedule.makespan, ""
+
+    @property
+    def _left(self) -> float:
+        """Seconds of the budget; infinity where steps are counted."""
+        if self.budget.iterations is not None:
+            return math.inf
+        return self.budget.seconds - (time.monotonic() - self.began)
 
     def _bound(self, bound: Bound) -> str:
         """What is wrong with it, or nothing."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 
 import msgspec
 
 from orchestrator_core.errors import InvalidBudget, InvalidFormat
+from orchestrator_core.graph.text import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,14 @@ class Budget:
             InvalidFormat: if the text is no such JSON. InvalidBudget: if it holds no valid budget.
         """
         try:
-            return msgspec.json.decode(text, type=Budget)
+            stated = msgspec.json.decode(text, type=dict[str, object])
+            known = [field.name for field in fields(Budget)]
+            for name in stated:
+                if name not in known:
+                    raise InvalidFormat(
+                        f"no budget in JSON: it has no {shown(name)}; there are {', '.join(known)}"
+                    )
+            return msgspec.convert(stated, Budget)
         except msgspec.ValidationError as error:
             if isinstance(error.__cause__, InvalidBudget):
                 raise error.__cause__ from None

@@ -33,6 +33,7 @@ from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
 from orchestrator_core.plan.objectives.search import ObjectiveSearch
+from orchestrator_core.plan.objectives.time_search import TimeSearch
 from orchestrator_core.plan.phases import fit, phases, search_share
 from orchestrator_core.plan.planner import Planner, Proposal
 from orchestrator_core.plan.reduce.coarse_search import CoarseSearch
@@ -89,9 +90,9 @@ def plan(
     if hint is not None:
         check_is_schedule(hint, "the hint")
     chosen = _choose(registered() if _registry is None else _registry, planners)
-    if len(instance.graph) == 0:
-        return _nothing(instance)
     budget, criteria = budget or Budget(), Objective.of(objective)
+    if len(instance.graph) == 0:
+        return _nothing(instance, criteria)
     waits = planners is not None or budget.iterations is not None
     cold = frozenset[str]() if waits else warm.load()
     board = Board(instance, budget, criteria)  # its clock is that of planning
@@ -107,7 +108,8 @@ def registered() -> tuple[Planner, ...]:
     from orchestrator_core.plan.cpsat.sub_dags import SubDagPlanner
     from orchestrator_core.plan.cpsat.windows.planner import Windows
 
-    searches = (CoarseSearch(), LocalSearch(), BeamSearch(), GeneralSearch(), ObjectiveSearch())
+    alone = (CoarseSearch(), LocalSearch(), BeamSearch(), GeneralSearch())
+    searches = (*alone, TimeSearch(), ObjectiveSearch())
     solvers = (Ladder(), CpSatPlanner(), Windows(), SubDagPlanner(), ObjectiveCpSat())
     return (*LIST_PLANNERS, *OBJECTIVE_PLANNERS, *searches, *solvers)
 
@@ -116,7 +118,7 @@ def _choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Plann
     if names is None:
         return list(known)
     by_name = {planner.name: planner for planner in known}
-    if not isinstance(names, Collection):
+    if isinstance(names, str) or not isinstance(names, Collection):
         raise InvalidInput(f"planners is {shown(names)}; name some of {sorted(by_name)}")
     if not names:
         raise InvalidInput(f"planners is empty; name some of {sorted(by_name)}, or leave it out")
@@ -128,10 +130,14 @@ def _choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Plann
     return [by_name[name] for name in names]
 
 
-def _nothing(instance: Instance) -> PlanResult:
+def _nothing(instance: Instance, objective: Objective) -> PlanResult:
     """The empty schedule of a graph without tasks."""
     empty = Schedule.from_columns((), instance.cluster.names, task=())
-    return PlanResult(empty, 0.0, "no tasks", "none", "There is nothing to schedule.", 0.0)
+    values = (0.0,) * len(objective.criteria)
+    why = "There is nothing to schedule."
+    return PlanResult(
+        empty, 0.0, "no tasks", "none", why, 0.0, objective=str(objective), values=values
+    )
 
 
 class _Planning:

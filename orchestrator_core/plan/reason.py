@@ -19,6 +19,11 @@ _TITLES = {
     "edf": "Earliest Deadline First",
     "local-search": "Local search",
     "local-search-general": "Local search",
+    "objective-search": "Local search",
+    "time-search": "Local search",
+    "tardiness-lists": "Lists by due dates",
+    "price-subsets": "Lists on a few workers",
+    "memory-limits": "Lists with less memory",
     "beam": "Beam search",
     "coarsen": "Planning by groups of tasks",
     "windows": "CP-SAT on windows of the schedule",
@@ -44,12 +49,7 @@ def reason_of(result: PlanResult) -> str:
             return f"{title}: {worth} is optimal, since it meets the bound ({result.bound_method})."
         whose = "" if title == "CP-SAT" else f"; {title} had found it"
         return f"CP-SAT proved {worth} optimal{whose}."
-    proven = (
-        f"proven within {100 * result.gap:.2g} % of the optimum ({result.bound_method})"
-        if result.lower_bound > 0
-        else "no bound is known"
-    )
-    return f"{title}{_beside(result)}; {proven}."
+    return f"{title}{_beside(result)}; {_proven(result)}."
 
 
 def _worth(result: PlanResult) -> str:
@@ -59,6 +59,17 @@ def _worth(result: PlanResult) -> str:
         return f"{result.value / 2**30:.4g} GiB at the peak"
     units = {"makespan": "s", "tardiness": "s of weighted tardiness"}
     return f"{result.value:.4g} {units.get(criterion, 'to pay')}"
+
+
+def _proven(result: PlanResult) -> str:
+    """How far from optimal the first criterion is; if not at all, another one may be."""
+    others = result.objective.split(",")[1:]
+    if result.gap == 0 and others:
+        rest = f"its {others[0]} may not be the least"
+        return f"no schedule has less ({result.bound_method}), but {rest}"
+    if result.lower_bound > 0:
+        return f"proven within {100 * result.gap:.2g} % of the optimum ({result.bound_method})"
+    return "no bound is known"
 
 
 def _beside(result: PlanResult) -> str:

@@ -21,10 +21,13 @@ INFINITY = float("inf")
 
 
 def _heft() -> None:
+    from orchestrator_core.plan.engine.expand import expand
+    from orchestrator_core.plan.engine.thrift import thrifty_order
     from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 
     for instance in (plain(), crowded(), project()):
         _run(LIST_PLANNERS[0], instance)
+    thrifty_order(expand(crowded()), 0, 0.0)  # which is asked only if memory does not do
 
 
 def _lists() -> None:
@@ -55,7 +58,7 @@ def _local_search() -> None:
 def _beam() -> None:
     from orchestrator_core.plan.search.beam_search import BeamSearch
 
-    _run(BeamSearch(), plain())
+    _run(dataclasses.replace(BeamSearch(), most_lost=1.0), plain())
 
 
 def _general_search() -> None:

@@ -19,6 +19,7 @@ from prefect.tasks import Task, task
 from orchestrator_core.graph.text import shown
 from orchestrator_prefect.tracing.followed import follow, follow_class, is_of_task
 from orchestrator_prefect.tracing.futures import UNTIMED, TracedFuture
+from orchestrator_prefect.tracing.open_files import may_write, prints, writes
 from orchestrator_prefect.tracing.pure import HANDING_ON, as_known, is_pure, package, why_not
 from orchestrator_prefect.tracing.stand_ins import StandIn, find_stand_in
 from orchestrator_prefect.tracing.watch import is_users, refuse
@@ -33,6 +34,8 @@ LOOKS = (type, isinstance, callable, hasattr, getattr, repr, ascii, id)
 """What tells one kind of value from another without asking the value."""
 
 ELSEWHERE = "call it in a task, at the top of the file, or run the flow once with @optimized_flow"
+
+TO_A_FILE = "may write to a file that is open"
 
 TASK_METHODS = ("submit", "map", "with_options")
 
@@ -83,6 +86,10 @@ def allowed(function: Any) -> Any:
         return function
     if isinstance(owner, Task | Flow):
         return _method(owner, function)
+    if prints(function):
+        return _nothing
+    if writes(function):
+        refuse(f"{function.__name__}() {TO_A_FILE}", ELSEWHERE)
     return _by_kind(function)
 
 
@@ -164,6 +171,8 @@ def _heeded(function: Any, name: str) -> Any:
             found = None if depth is None else find_stand_in(each, depth)
             if found is not None:
                 refuse(f"{as_known(name)}() looks at {found._what}, which only a run can tell")
+            if may_write(each):
+                refuse(f"{as_known(name)}() {TO_A_FILE}", ELSEWHERE)
             if callable(each) and not isinstance(each, StandIn):
                 allowed(each)
         return function(*args, **kwargs)

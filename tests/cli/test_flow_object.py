@@ -53,6 +53,11 @@ def test_a_flow_of_a_module_here(flows: Path, monkeypatch: pytest.MonkeyPatch) -
     assert flow_name(FlowTarget("my_flows", "first"))[0] == "the-first"
 
 
+def test_a_flow_of_no_file_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no file or module before the colon"):
+        flow_name(FlowTarget("", "first"))
+
+
 def test_the_file_may_import_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "neighbour_of_flow.py").write_text(FLOWS, encoding="utf-8")
     path = tmp_path / "imports_it.py"

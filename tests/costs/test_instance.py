@@ -284,3 +284,11 @@ class TestRoundTrips:
         instance = Instance.price(TaskGraph.from_tasks([]), Cluster([Worker("w")]))
         assert Instance.from_json(instance.to_json()) == instance
         assert instance.best_seconds.tolist() == []
+
+
+@pytest.mark.parametrize("quantile", [float("nan"), -3, 1.5, "half"])
+def test_a_quantile_is_a_part_of_all_runs(quantile: Any) -> None:
+    builder = TaskGraph.build()
+    builder.task("a", seconds=1.0)
+    with pytest.raises(InvalidInstance, match="expected a number from 0 to 1"):
+        Instance.price(builder.done(), Cluster([Worker("w")]), quantile=quantile)

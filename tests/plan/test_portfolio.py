@@ -104,6 +104,16 @@ def test_an_unknown_planner_is_refused_with_those_that_there_are() -> None:
         plan(topcuoglu(), planners=5)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"no planner 'hefty'; did you mean 'heft'\? .*'cpsat'"):
         plan(topcuoglu(), planners=["hefty"])
+    with pytest.raises(InvalidInput, match=r"planners is 'heft'; name some of"):
+        plan(topcuoglu(), planners="heft")
+
+
+def test_nothing_to_schedule_is_worth_nothing_under_any_objective() -> None:
+    nothing = Instance.from_arrays(np.zeros((0, 1)), [])
+    result = plan(nothing, objective="price,makespan")
+    assert (result.objective, result.values) == ("price,makespan", (0.0, 0.0))
+    with pytest.raises(InvalidInput, match="no criterion 'nonsense'"):
+        plan(nothing, objective="nonsense")
 
 
 def test_what_is_no_instance_no_budget_and_no_objective_is_refused_in_words() -> None:

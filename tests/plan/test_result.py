@@ -80,7 +80,7 @@ def test_a_budget_survives_json():
     assert Budget.from_json(budget.to_json()) == budget
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"seconds": "long"}', b"\xff"])
+@pytest.mark.parametrize("text", ["", "[]", '{"seconds": "long"}', '{"second": 9}', b"\xff"])
 def test_what_is_no_budget_is_refused(text):
     with pytest.raises(InvalidFormat, match="budget"):
         Budget.from_json(text)

@@ -68,7 +68,7 @@ class Source:
             InvalidFormat: if a line is no text.
         """
         try:
-            text = self.data.decode("utf-8")
+            text = self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
             found = self.data[error.start : error.start + 12]

@@ -15,8 +15,8 @@ from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.cpsat.planner import NOTES, WORK_PER_ITERATION
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objectives.finished import finished
 from orchestrator_core.plan.objectives.judge import Judge, Value
-from orchestrator_core.plan.objectives.planners import finished
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 
@@ -136,7 +136,7 @@ class _Best:
 
     def better(self, rough: Schedule) -> Schedule | None:
         """The schedule if it is valid and better than all before."""
-        schedule = finished(self._judge, _without_idle_segments(rough))
+        schedule = finished(self._judge, _without_idle_segments(rough), self._value)
         value = self._judge.value(schedule)
         if not self._judge.better(value, self._value):
             return None

@@ -44,6 +44,13 @@ class Judge:
                 return a < b
         return one[-1] < other[-1]
 
+    def best(self, known: Value | None, schedule: Schedule | None) -> Value | None:
+        """The better one of a value and that of a schedule, as far as there are any."""
+        if schedule is None:
+            return known
+        value = self.value(schedule)
+        return value if self.better(value, known) else known
+
     def reaches(self, value: Value, least: Value) -> bool:
         """Is the value no worse than one that nothing beats, up to rounding?"""
         for a, b in zip(value, least, strict=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,18 +18,26 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput, InvalidSchedule
 from orchestrator_core.graph.figures import as_float
 from orchestrator_core.graph.text import shown
+from orchestrator_core.plan import warm
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.objectives.finished import finished
 from orchestrator_core.plan.objectives.front import Front
 from orchestrator_core.plan.objectives.judge import Judge, Value, keeps
 from orchestrator_core.plan.objectives.neighbours import Neighbours
-from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS, finished
+from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
+from orchestrator_core.plan.objectives.search import ObjectiveSearch
+from orchestrator_core.plan.objectives.time_search import TimeSearch
 from orchestrator_core.plan.objectives.worker_subsets import worker_subsets
+from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.words import plural
+
+ENDS = 0.4
+"""Part of the time for the ends of the front."""
 
 SHOWN = 8
 """Points that are written out, evenly chosen from all."""
@@ -111,6 +119,7 @@ def pareto(
         _add(front, judge, schedule)
         if budget.iterations is None and time.perf_counter() - began >= budget.seconds:
             break
+    _ends(front, judge, budget, began)
     _search(front, judge, budget, began)
     points = sorted(front.points, key=lambda point: point[0])
     return ParetoFront(
@@ -138,6 +147,31 @@ def _beginnings(judge: Judge, seeds: Sequence[Schedule]) -> Iterator[Schedule]:
     for planner in OBJECTIVE_PLANNERS:
         if planner.unsupported(judge.instance, judge.objective) is None:
             yield from planner.schedules(judge.instance)
+
+
+def _ends(front: Front[Schedule], judge: Judge, budget: Budget, began: float) -> None:
+    """What is best in one criterion, and then in the others, each for a part of the time."""
+    criteria = judge.objective.criteria
+    searches = () if warm.is_missing("objectives") else (TimeSearch(), ObjectiveSearch())
+    parts = [(first, each) for first in criteria for each in searches] if front.points else []
+    for first, search in parts:
+        objective = Objective((first, *(each for each in criteria if each != first)))
+        if search.unsupported(judge.instance, objective) is not None:
+            continue
+        left = ENDS * (budget.seconds - (time.perf_counter() - began)) / len(parts)
+        part = replace(
+            budget,
+            seconds=max(0.0, left),
+            iterations=None if budget.iterations is None else int(ENDS * budget.iterations),
+        )
+        best = _first_by(Judge(judge.instance, objective), front)
+        for proposal in search.plan(Brief(judge.instance, part, objective, best)):
+            if proposal.schedule is not None:
+                _add(front, judge, proposal.schedule)
+
+
+def _first_by(judge: Judge, front: Front[Schedule]) -> Schedule:
+    return min((schedule for _, schedule in front.points), key=judge.value)
 
 
 def _search(front: Front[Schedule], judge: Judge, budget: Budget, began: float) -> None:

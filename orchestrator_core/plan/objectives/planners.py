@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,11 +17,11 @@ from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.due_orders import due_orders
+from orchestrator_core.plan.objectives.finished import finished
 from orchestrator_core.plan.objectives.judge import Judge, Value
 from orchestrator_core.plan.objectives.memory_limits import memory_limits
-from orchestrator_core.plan.objectives.shorter_leases import shorter_leases
 from orchestrator_core.plan.objectives.worker_subsets import worker_subsets
-from orchestrator_core.plan.planner import Brief, Proposal
+from orchestrator_core.plan.planner import Brief, Proposal, seconds_left
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -53,27 +54,16 @@ class ObjectivePlanner:
         return None
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
-        judge = Judge(brief.instance, brief.objective)
+        judge, began = Judge(brief.instance, brief.objective), time.perf_counter()
         best: Value | None = None
-        if brief.incumbent is not None:
-            best = judge.value(brief.incumbent)
         for schedule in self.schedules(brief.instance):
-            better = finished(judge, schedule)
-            value = judge.value(better)
-            if judge.better(value, best):
+            best = judge.best(best, brief.incumbent)
+            better = finished(judge, schedule, best, seconds_left(brief, began))
+            if judge.better(value := judge.value(better), best):
                 best = value
                 yield Proposal(better)
             else:
                 yield Proposal(seed=better)
-
-
-def finished(judge: Judge, schedule: Schedule) -> Schedule:
-    """The schedule, or the same placement with shorter leases if the price counts and they are
-    better."""
-    if "price" not in judge.objective.criteria:
-        return schedule
-    later = shorter_leases(judge.instance, schedule)
-    return later if judge.better(judge.value(later), judge.value(schedule)) else schedule
 
 
 def _placed(

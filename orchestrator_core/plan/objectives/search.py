@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,10 +16,10 @@ from orchestrator_core.plan.engine.goal import goal_of, placement_value
 from orchestrator_core.plan.engine.retime import placement
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objectives.finished import finished
 from orchestrator_core.plan.objectives.judge import Judge
-from orchestrator_core.plan.objectives.neighbours import Neighbours, Placement
-from orchestrator_core.plan.objectives.planners import finished
-from orchestrator_core.plan.planner import Brief, Proposal
+from orchestrator_core.plan.objectives.neighbours import Neighbours
+from orchestrator_core.plan.planner import Brief, Proposal, seconds_left
 from orchestrator_core.plan.schedule import Schedule
 
 ROUND_SECONDS = 0.02
@@ -59,24 +60,25 @@ class ObjectiveSearch:
             yield Proposal(note="there was no schedule to begin with")
             return
         judge, began = Judge(brief.instance, brief.objective), time.perf_counter()
-        walk = _Walk(brief, self.memory)
-        best = judge.value(brief.incumbent)
+        walk, best = _Walk(brief, self.memory), judge.best(None, brief.incumbent)
         while walk.steps - walk.found_at <= self.patience:
-            found = None
-            for schedule in walk.round():
-                better = finished(judge, schedule)
-                value = judge.value(better)
-                if judge.better(value, best):
+            walk.follow(brief.incumbent)
+            best, found = judge.best(best, brief.incumbent), None
+            for schedule in deque(walk.round(), maxlen=1):
+                better = finished(judge, schedule, best, seconds_left(brief, began))
+                if judge.better(value := judge.value(better), best):
                     best, found = value, better
             yield Proposal(found, note=f"{walk.steps} schedules tried")
-            if judge.optimal(best, brief.lower_bound) or _spent(brief, walk.steps, began):
+            if best is not None and judge.optimal(best, brief.lower_bound):
+                return
+            if _spent(brief, walk.steps, began):
                 return
 
 
 def _spent(brief: Brief, steps: int, began: float) -> bool:
     if brief.budget.iterations is not None:
         return steps >= brief.budget.iterations
-    return time.perf_counter() - began >= brief.budget.seconds
+    return seconds_left(brief, began) <= 0
 
 
 class _Walk:
@@ -86,12 +88,22 @@ class _Walk:
         assert brief.incumbent is not None
         self.brief, self.goal = brief, goal_of(brief.instance, brief.objective)
         self.neighbours = Neighbours(brief.instance, brief.budget.seed)
-        self.current: Placement = self.neighbours.of_schedule(brief.incumbent)
-        again = self.neighbours.schedule(self.current)
-        self.value = math.inf if again is None else self._value(again)
-        self.least = self.value
-        self.past = [self.value] * memory
-        self.steps = self.found_at = 0
+        self.past = [math.inf] * memory
+        self.least, self.steps, self.found_at = math.inf, 0, 0
+        self.followed: Schedule | None = None
+        self.follow(brief.incumbent)
+
+    def follow(self, incumbent: Schedule | None) -> None:
+        """Go on from there, if somebody else has found it and it is better than all here."""
+        if incumbent is None or incumbent is self.followed:
+            return
+        self.followed = incumbent
+        current = self.neighbours.of_schedule(incumbent)
+        again = self.neighbours.schedule(current)
+        value = math.inf if again is None else self._value(again)
+        if self.steps == 0 or value < self.least * (1 - 1e-12):
+            self.current, self.value, self.least = current, value, value
+            self.past, self.found_at = [value] * len(self.past), self.steps
 
     def round(self) -> Iterator[Schedule]:
         """Some steps; each schedule that is better than all before."""

@@ -24,6 +24,16 @@ LARGEST = 3_000
 """Most assignments and transfers together; the work grows with their square."""
 
 
+SECONDS_EACH = 2e-4
+"""That one of them takes, about."""
+
+
+def seconds_to_shorten(schedule: Schedule) -> float:
+    """How long `shorter_leases` takes, about."""
+    items = len(schedule) + len(schedule.transfer_task)
+    return SECONDS_EACH * items if items <= LARGEST else 0.0
+
+
 def shorter_leases(instance: Instance, schedule: Schedule) -> Schedule:
     """The schedule with shorter leases, or itself where that is not possible: where nothing can
     move, where memory would not allow it, where tasks are paused, or where it is very large.

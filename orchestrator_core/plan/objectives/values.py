@@ -83,6 +83,21 @@ def _price(rows: Rows) -> float:
     return float((_per_second(rows)[used] * (until - since)[used]).sum())
 
 
+def least_price(instance: Instance, schedule: Schedule) -> float:
+    """What this placement costs at least, whenever its tasks run: no lease is shorter than the
+    longest task of its worker, nor than its work shared among all threads."""
+    rows = resolve(instance, schedule)
+    workers, graph, s = instance.cluster.workers, instance.graph, schedule
+    threads, pieces = np.array([worker.threads for worker in workers]), pieces_of(rows)
+    worker = np.concatenate([rows.worker[pieces.row], rows.source])
+    seconds = np.concatenate([pieces.end - pieces.start, s.transfer_encoded - s.transfer_start])
+    taken = np.concatenate([graph.mode_threads[rows.mode[pieces.row]], np.ones(len(rows.source))])
+    work = np.bincount(worker, taken * seconds, len(workers)) / threads
+    longest = np.zeros(len(workers))
+    np.maximum.at(longest, worker, seconds)
+    return float((_per_second(rows) * np.maximum(work, longest)).sum())
+
+
 def _busy_price(rows: Rows) -> float:
     graph, workers, s = rows.instance.graph, rows.instance.cluster.workers, rows.schedule
     per_thread = _per_second(rows) / np.array([worker.threads for worker in workers])

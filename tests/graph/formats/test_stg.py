@@ -22,6 +22,12 @@ SMALL = """3
 """
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "marked.stg"
+    path.write_text(SMALL, encoding="utf-8-sig")
+    assert len(read_workflow(path)) == 3
+
+
 def longest_path(path: Path) -> float:
     graph = read_workflow(path)
     end = [0.0] * len(graph)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,6 +212,14 @@ def defines_its_own() -> Any:
     return local.submit([*futures, (lambda x: add.submit(x))(submitted)]).result()
 
 
+def writes_to_memory() -> Any:
+    text = io.StringIO()
+    text.write("a,b")
+    sys.stdout.write("told nobody")
+    print("neither", file=sys.stderr)
+    return total.submit(text.getvalue().split(",")).result()
+
+
 TABLE: list[Callable[..., Any]] = [
     chain,
     mapped,
@@ -232,4 +242,5 @@ TABLE: list[Callable[..., Any]] = [
     catches,
     matches,
     defines_its_own,
+    writes_to_memory,
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import shutil
@@ -10,6 +11,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.request
 from collections.abc import Callable
@@ -22,6 +24,8 @@ from prefect.futures import as_completed, wait
 from prefect.variables import Variable
 
 CANARY = Path(os.environ.get("CANARY", "canary"))
+
+LOG = tempfile.TemporaryFile("w+")  # noqa: SIM115 it is open as long as the module is there
 
 
 @task
@@ -174,6 +178,18 @@ def writes_a_path() -> Any:
 
 def makes_a_folder() -> Any:
     CANARY.mkdir()  # here: changes files
+
+
+def writes_to_what_is_open() -> Any:
+    LOG.write("a customer was charged")  # here: write() may write to a file that is open
+
+
+def writes_to_what_is_open_by_callback() -> Any:
+    list(map(LOG.write, ["x"]))  # here: write() may write to a file that is open
+
+
+def hands_on_what_is_open() -> Any:
+    json.dump([1], LOG)  # here: json.dump() may write to a file that is open
 
 
 def makes_a_folder_by_callback() -> Any:

@@ -47,3 +47,4 @@ def test_the_line_is_named_and_nothing_happens(
     assert place.endswith(f"{Path(refused_flows.__file__).name}:{number}")
     assert words in why
     assert list(tmp_path.iterdir()) == []
+    assert refused_flows.LOG.tell() == 0
