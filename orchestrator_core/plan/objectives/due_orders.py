@@ -8,8 +8,9 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.engine.compiled import compiled
 from orchestrator_core.plan.engine.decoder import Choice
-from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.expand import Problem, expand, frozen
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.ranks import ready_order
 
@@ -60,22 +61,42 @@ def _by_apparent_cost(
     """Again and again the ready task with the largest apparent tardiness cost,
     ``weight / seconds * exp(-max(0, due - seconds - now) / (k * mean seconds))``, where now is when
     all threads together would have done what comes before."""
-    n, threads = problem.n_tasks, float(problem.worker_threads.sum())
     mean = float(shortest.mean()) or 1.0
-    gain = np.maximum(weight, 1e-12) / np.maximum(shortest, 1e-9 * mean)
-    left = np.diff(problem.in_ptr)
-    ready = np.flatnonzero(left == 0).tolist()
-    order, now = np.empty(n, dtype=np.int64), 0.0
+    gain = np.log(np.maximum(weight, 1e-12) / np.maximum(shortest, 1e-9 * mean))
+    spent = shortest / float(problem.worker_threads.sum())
+    latest, most = frozen(due - shortest), 1e12 * mean
+    return _most_urgent_first(problem, frozen(gain), latest, frozen(spent), most, k * mean)
+
+
+@compiled
+def _most_urgent_first(
+    p: Problem, gain: Floats, latest: Floats, spent: Floats, most: float, scale: float
+) -> Ints:
+    """(n,) always the ready task of the largest ``gain - slack / scale``; no slack is above `most`,
+    so that those without a due date come last."""
+    n = len(gain)
+    order, ready = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    left, count, now = p.in_ptr[1:] - p.in_ptr[:-1], 0, 0.0
+    for t in range(n):
+        if left[t] == 0:
+            ready[count] = t
+            count += 1
     for x in range(n):
-        # Those without a due date have an infinite slack: they come last.
-        slack = np.maximum(0.0, due[ready] - shortest[ready] - now)
-        with np.errstate(divide="ignore"):
-            urgency = np.log(gain[ready]) - np.minimum(slack, 1e12 * mean) / (k * mean)
-        t = ready.pop(int(np.argmax(urgency)))
+        best, urgency = 0, -np.inf
+        for r in range(count):
+            t = ready[r]
+            found = gain[t] - min(max(0.0, latest[t] - now), most) / scale
+            if found > urgency:
+                best, urgency = r, found
+        t = ready[best]
         order[x] = t
-        now += float(shortest[t]) / threads
-        for c in problem.out_task[problem.out_ptr[t] : problem.out_ptr[t + 1]].tolist():
+        now += spent[t]
+        count -= 1
+        ready[best:count] = ready[best + 1 : count + 1]
+        for e in range(p.out_ptr[t], p.out_ptr[t + 1]):
+            c = p.out_task[e]
             left[c] -= 1
             if left[c] == 0:
-                ready.append(c)
+                ready[count] = c
+                count += 1
     return order
