@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import dask.config
 
@@ -63,14 +63,11 @@ class Options:
 
 
 def resolve(options: Options) -> Options:
-    """The options with nothing left open but the store, which may stay None for the default.
-
-    Raises:
-        InvalidInput: for a value that cannot be used; it is named, with where it was found.
-    """
+    """The options with nothing left open but the store, which may stay None for the default. What
+    the environment or a configuration says and cannot be used is logged, and passed over."""
     stated = {name: value for name, value in asdict(options).items() if name != "mode"}
     sources = (mapping("call", stated, "{}"), *_around())
-    found = {name: find(SETTINGS[name], sources, _refuse).value for name in stated}
+    found = {name: find(SETTINGS[name], sources).value for name in stated}
     return Options(mode=_mode(options.mode), **found)
 
 
@@ -81,7 +78,7 @@ def advisor_factory() -> Callable[..., Any]:
         InvalidInput: if the name is not of the form ``package.module:function``.
         ImportError, AttributeError: if there is no such function.
     """
-    name = find(SETTINGS["advisor"], _around(), _refuse).value
+    name = find(SETTINGS["advisor"], _around()).value
     module, colon, function = str(name).partition(":")
     if not colon:
         raise InvalidInput(
@@ -93,7 +90,7 @@ def advisor_factory() -> Callable[..., Any]:
 
 def _mode(argument: str) -> str:
     """Whoever runs the scheduler may say ``off`` there, whatever the code says."""
-    around = find(SETTINGS["mode"], _around(), _refuse)
+    around = find(SETTINGS["mode"], _around())
     beaten = argument == "auto" or around.level == "environment" or around.value == "off"
     return str(around.value) if beaten else argument
 
@@ -101,7 +98,3 @@ def _mode(argument: str) -> str:
 def _around() -> tuple[Source, ...]:
     """Where this process finds settings that nobody gave as an argument."""
     return environment(), dask_config(), pyproject()
-
-
-def _refuse(error: InvalidInput) -> NoReturn:
-    raise error

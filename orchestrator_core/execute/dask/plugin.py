@@ -167,11 +167,7 @@ class OrchestratorPlugin(SchedulerPlugin):
             )
 
     def offer(self) -> tuple[Options, Callable[[], Advisor]]:
-        """The options with nothing left open, and what makes the advisor.
-
-        Raises:
-            InvalidInput: for a setting that cannot be used.
-        """
+        """The options with nothing left open, and what makes the advisor."""
         options = resolve(self.options)
         return options, self._maker(options)
 

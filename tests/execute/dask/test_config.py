@@ -94,15 +94,24 @@ def test_a_plugin_is_refused_where_it_is_made(given: dict[str, Any], message: st
         OrchestratorPlugin(5)  # type: ignore[arg-type]
 
 
-def test_a_wrong_mode_is_named_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    with (
-        dask.config.set({"orchestrator.mode": "fast"}),
-        pytest.raises(InvalidInput, match=r"orchestrator\.mode = 'fast'"),
-    ):
-        resolve(Options())
+def test_what_cannot_be_is_named_with_its_place_and_passed_over(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As by flows, and as `orchestrator config` says."""
+    monkeypatch.setattr("orchestrator_core.settings.found._told", set())
+    with dask.config.set({"orchestrator.mode": "fast"}):
+        assert resolve(Options()).mode == "auto"
+        assert resolve(Options(mode="observe")).mode == "observe"
     monkeypatch.setenv("ORCHESTRATOR_MODE", "faster")
-    with pytest.raises(InvalidInput, match="ORCHESTRATOR_MODE = 'faster'"):
-        resolve(Options())
+    monkeypatch.setenv("ORCHESTRATOR_MIN_GAIN", "abc")
+    assert resolve(Options()) == resolve(Options(mode="auto", min_gain=0.05))
+    told = [record.getMessage() for record in caplog.records]
+    assert [line.partition(" is ")[0] for line in told] == [
+        "orchestrator.mode = 'fast'",
+        "ORCHESTRATOR_MIN_GAIN = 'abc'",
+        "ORCHESTRATOR_MODE = 'faster'",
+    ]
+    assert all(line.endswith("it is passed over") for line in told)
 
 
 def test_the_advisor_is_named_by_module_and_function() -> None:
