@@ -93,7 +93,8 @@ def _figures(run: RunRecord) -> list[tuple[str, str, str]]:
     """(label, value, remark) of the cards at the top."""
     cards = []
     if run.tasks:
-        cards.append(("took", words.seconds(run.seconds), f"{len(run.tasks):,} tasks, {run.mode}"))
+        tasks = words.plural(len(run.tasks), "task")
+        cards.append(("took", words.seconds(run.seconds), f"{tasks}, {run.mode}"))
     if run.plan:
         cards += _plan_figures(run, run.plan)
     return cards

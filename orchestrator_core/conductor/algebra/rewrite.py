@@ -15,6 +15,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.rewrite import in_bodies
 from orchestrator_core.conductor.site import Site
+from orchestrator_core.words import plural
 
 
 def algebra(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
@@ -43,7 +44,7 @@ def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
         return graph, []
     what = "operations: " + ", ".join(f"{count} {kind}" for kind, count in found.items())
     source = next((node.source for node in graph.nodes if node.source), "")
-    chosen = f"{len(graph.nodes)} operations instead of {before}"
+    chosen = f"{plural(len(graph.nodes), 'operation')} instead of {before}"
     gains = not FOUND_BY_XLA.issuperset(found)
     return graph, [Site(NAME, source, what, chosen, "the same numbers in every bit", gains=gains)]
 

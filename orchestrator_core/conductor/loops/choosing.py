@@ -13,6 +13,7 @@ from orchestrator_core.conductor.loops.ways import BOTH, CHEAPER, LEAST, TILES, 
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 from orchestrator_core.conductor.tile.rewrite import tile
 from orchestrator_core.conductor.tile.settings import settings_for
+from orchestrator_core.words import plural
 
 NAME = "loops"
 
@@ -48,13 +49,13 @@ def with_less_kept(graph: Graph, which: int, goal: Goal) -> tuple[Graph, list[Si
     found = residuals(graph, _scan(graph, which))
     if not found.edges:
         return graph, []
-    what = f"{len(found.edges)} stacks ({_mb(found.nbytes)}) kept by a scan for another"
+    what = f"{plural(len(found.edges), 'stack')} ({_mb(found.nbytes)}) kept by a scan for another"
     before = price(graph)
     way, after, reason = _way(graph, found, before, goal, what)
     if after is None:
         return graph, [_refused(found.node, what, before, reason)]
     left = residuals(after, _scan(after, which))
-    chosen = f"{len(left.edges)} stacks ({_mb(left.nbytes)}) kept, the rest done again"
+    chosen = f"{plural(len(left.edges), 'stack')} ({_mb(left.nbytes)}) kept, the rest done again"
     settings = {"way": way}
     prices = before, price(after)
     return after, [Site(NAME, found.node.source, what, chosen, reason, *prices, settings)]

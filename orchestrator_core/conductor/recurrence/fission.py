@@ -17,6 +17,7 @@ from orchestrator_core.conductor.recurrence.before import Before, done_before
 from orchestrator_core.conductor.recurrence.counters import counted_before
 from orchestrator_core.conductor.recurrence.prices import total
 from orchestrator_core.conductor.recurrence.sums import done_at_the_end, products
+from orchestrator_core.words import plural
 
 WORTH = 0.04
 """The least part of a loop's time that must be saved."""
@@ -103,5 +104,5 @@ def _is_worth_it(half: Before | After, device: Device, goal: Goal) -> bool:
 
 def _words(nodes: Sequence[Node], where: str) -> str:
     products = sum(node.name == "dot_general" for node in nodes)
-    what = f"{products} matrix products" if products else f"{len(nodes)} operations"
+    what = plural(products, "matrix product") if products else plural(len(nodes), "operation")
     return f"{what} for all steps at once {where} it"
