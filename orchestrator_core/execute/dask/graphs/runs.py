@@ -14,6 +14,9 @@ from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import PlanRecord, TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 
+UNHEEDED = "Dask heeds no hints"
+"""What is to be known of a graph with hints that is left to it."""
+
 RECORDS_PER_TASK = 4
 """A graph keeps at most this many records times its tasks, however often Dask repeats them."""
 
@@ -116,7 +119,9 @@ class GraphRun:
         self.advice, self.adopted, self.reason = advice, True, advice.reason
 
     def decline(self, reason: str, advice: Advice | None = None) -> None:
-        """The graph is left to Dask."""
+        """The graph is left to Dask, which knows nothing of what hints say of workers and dates."""
+        if self.snapshot.stated and UNHEEDED not in reason:
+            reason = f"{reason}; {UNHEEDED}"
         self.advice, self.adopted, self.reason = advice, False, reason
 
     def rest(self, keys: Set[Key], cluster: Cluster, now: float) -> GraphRun:

@@ -81,6 +81,20 @@ async def test_for_the_price_dear_workers_are_left_alone(
 
 
 @cluster_test(timeout=60, **PLENTY)
+async def test_who_is_left_to_dask_is_told_that_hints_are_not_heeded(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    session, plugin = await ready(s)
+    await run(c, {"workers": [str(a.name)]}, {})
+    assert seen(session)[0].endswith("; Dask heeds no hints")
+    await c.gather([c.submit(works, i) for i in range(2)])
+    bare = c.get({f"b-{i}": (works, i) for i in range(2)}, ["b-0", "b-1"], sync=False)
+    await c.gather(bare)
+    await stop(s, plugin)
+    assert "hints" not in seen(session)[0]
+
+
+@cluster_test(timeout=60, **PLENTY)
 async def test_deadlines_let_tasks_run_first(c: Client, s: Scheduler, a: Worker, b: Worker) -> None:
     """Whatever Dask begins with: of these two it would keep one for the end."""
     session, plugin = await ready(s)
