@@ -90,7 +90,8 @@ def _asked(objective: Objective, budget: Budget) -> Sequence[str] | None:
 
     # `plan` does so itself only where it chooses the planners.
     warm.load()
-    return ("heft", "edf", *(planner.name for planner in OBJECTIVE_PLANNERS), "objective-search")
+    lists = (planner.name for planner in OBJECTIVE_PLANNERS)
+    return ("heft", "edf", *lists, "time-search", "objective-search")
 
 
 def recall(
