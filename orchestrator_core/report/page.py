@@ -120,9 +120,12 @@ def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]
 
 
 def _bound_figures(plan: PlanRecord) -> list[tuple[str, str, str]]:
-    """What is proven; a bound of 0 is none."""
+    """What is proven; a bound of 0 is none. It holds for durations as they were expected."""
     if plan.lower_bound <= 0:
         return []
+    if plan.forecast < plan.lower_bound:
+        undercut = "at the durations that were expected, which earlier runs undercut"
+        return [("proven bound", words.seconds(plan.lower_bound), undercut)]
     gap = plan.schedule.makespan / plan.lower_bound - 1
     return [
         ("no plan can beat", words.seconds(plan.lower_bound), f"proven by {plan.bound_method}"),

@@ -72,6 +72,16 @@ def test_a_bound_that_proves_nothing_is_not_shown():
     assert gantt(text)["bound"] is None
 
 
+def test_a_bound_that_earlier_runs_undercut_is_not_said_to_be_unbeatable():
+    """The forecast is what Dask alone took, which was less than its tasks were believed to take."""
+    run = two_worker_run()
+    left = replace(run.plan, adopted=False, default_predicted=run.plan.lower_bound / 2)
+    text = render(replace(run, plan=left))
+    assert "which earlier runs undercut" in text
+    assert "no plan can beat</" not in text
+    assert "proven gap" not in text
+
+
 def test_a_worker_that_joined_later_is_among_the_workers():
     run = two_worker_run()
     late = replace(run.tasks[0], worker="joined", worker_kind="kind-of-joined")
