@@ -8,6 +8,7 @@ point is a valid schedule; the front is not proven to be complete.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -116,8 +117,8 @@ def pareto(
         return ParetoFront(judge.objective.criteria, (), 0.0)
     front: Front[Schedule] = Front()
     for schedule in _beginnings(judge, seeds):
-        _add(front, judge, schedule)
-        if budget.iterations is None and time.perf_counter() - began >= budget.seconds:
+        _add(front, judge, schedule, _left(budget, began))
+        if _left(budget, began) <= 0:
             break
     _ends(front, judge, budget, began)
     _search(front, judge, budget, began)
@@ -167,7 +168,7 @@ def _ends(front: Front[Schedule], judge: Judge, budget: Budget, began: float) ->
         best = _first_by(Judge(judge.instance, objective), front)
         for proposal in search.plan(Brief(judge.instance, part, objective, best)):
             if proposal.schedule is not None:
-                _add(front, judge, proposal.schedule)
+                _add(front, judge, proposal.schedule, _left(budget, began))
 
 
 def _first_by(judge: Judge, front: Front[Schedule]) -> Schedule:
@@ -177,21 +178,25 @@ def _first_by(judge: Judge, front: Front[Schedule]) -> Schedule:
 def _search(front: Front[Schedule], judge: Judge, budget: Budget, began: float) -> None:
     neighbours, steps = Neighbours(judge.instance, budget.seed), 0
     while front.points:
-        if budget.iterations is not None:
-            if steps >= budget.iterations:
-                return
-        elif time.perf_counter() - began >= budget.seconds:
+        if steps == budget.iterations or _left(budget, began) <= 0:
             return
         steps += 1
         _, parent = front.points[int(neighbours.random.integers(len(front.points)))]
         child = neighbours.schedule(neighbours.near(neighbours.of_schedule(parent)))
         if child is not None:
-            _add(front, judge, child)
+            _add(front, judge, child, _left(budget, began))
 
 
-def _add(front: Front[Schedule], judge: Judge, schedule: Schedule) -> None:
+def _left(budget: Budget, began: float) -> float:
+    """Seconds; infinity where steps are counted."""
+    if budget.iterations is not None:
+        return math.inf
+    return budget.seconds - (time.perf_counter() - began)
+
+
+def _add(front: Front[Schedule], judge: Judge, schedule: Schedule, left: float) -> None:
     """Add the schedule, and the same placement with shorter leases, if they are valid."""
-    for each in (schedule, finished(judge, schedule)):
+    for each in (schedule, finished(judge, schedule, left=left)):
         value = judge.value(each)
         if any(value == known for known, _ in front.points):
             continue
