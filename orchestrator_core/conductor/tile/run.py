@@ -153,7 +153,7 @@ class _Row:
     def place(self, offset: Any, size: int, stale: Stale = NONE) -> Tile:
         one = self.runner.one
         offsets = {one.outer: self.offset, one.inner: offset}
-        return Tile(offsets, {one.outer: self.size, one.inner: size}, {**self.stale, **stale})
+        return Tile(offsets, {one.outer: self.size, one.inner: size}, stale)
 
     def opened(self, state: State) -> State:
         """What belongs to the row alone, at its start."""
@@ -246,8 +246,16 @@ class _Inner:
         return made
 
     def _with(self, row: _Row, n: Any, now: State) -> State:
-        stale = row.runner.stale(row.runner.one.inner, self.tiles, n)
-        return row.with_tile(row.place(self.tiles.start(n), self.tiles.size, stale), now)
+        stale = {**row.stale, **row.runner.stale(row.runner.one.inner, self.tiles, n)}
+        start, size = self.tiles.start(n), self.tiles.size
+        whole = functools.partial(row.with_tile, row.place(start, size))
+        if not stale:
+            return whole(now)
+        # What leaves out elements takes time for each of them: most tiles have none.
+        part = functools.partial(row.with_tile, row.place(start, size, stale))
+        has_stale = functools.reduce(jnp.logical_or, (each > 0 for each in stale.values()))
+        made: State = lax.cond(has_stale, part, whole, now)
+        return made
 
 
 def _sorted(need: Sequence[Any], segments: Sequence[Segment]) -> tuple[Any, list[Any]]:
