@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,8 +22,11 @@ from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives import finished as finishing
+from orchestrator_core.plan.objectives.due_orders import LOOK_AHEAD, due_orders
 from orchestrator_core.plan.objectives.finished import finished, hoped
 from orchestrator_core.plan.objectives.judge import Judge
+from orchestrator_core.plan.objectives.pareto import pareto
+from orchestrator_core.plan.objectives.search import ObjectiveSearch
 from orchestrator_core.plan.objectives.shorter_leases import shorter_leases
 from orchestrator_core.plan.objectives.time_search import TimeSearch
 from orchestrator_core.plan.objectives.values import evaluate
@@ -166,3 +170,59 @@ def test_what_it_is_for(objective: str, why: str | None) -> None:
     instance = machines(jobs(3, 0), [1], [1])
     told = TimeSearch().unsupported(instance, Objective.of(objective))
     assert (told is None) if why is None else (why in (told or ""))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_front_ends_in_the_least_of_each_criterion(seed: int) -> None:
+    """On one worker no order without idle time is cheaper than another."""
+    given = jobs(8, seed, latest=40)
+    front = pareto(machines(given, [1], [3600]), Budget(iterations=400), ("tardiness", "price"))
+    least = min(map(late, itertools.permutations(given)))
+    assert front.points[0].value == (least, pytest.approx(sum(job[0] for job in given)))
+
+
+def test_the_search_goes_on_from_what_others_find() -> None:
+    given = jobs(25, 2, latest=60)
+    instance = machines(given, [1], [3600])
+    judge = Judge(instance, Objective.of("price,tardiness"))
+    good = plan(instance, Budget(iterations=20_000), objective="price,tardiness", planners=QUICK)
+    brief = Brief(instance, Budget(iterations=400), judge.objective, on_one(instance, 0))
+    search = ObjectiveSearch().plan(brief)
+    next(search)
+    brief.incumbent = good.schedule
+    found = [each.schedule for each in search if each.schedule is not None]
+    assert all(judge.better(judge.value(each), good.values) for each in found)
+
+
+def test_leases_are_made_shorter_where_there_is_time() -> None:
+    """The second worker waits for the first between its two tasks, which could be one after the
+    other."""
+    builder = TaskGraph.build()
+    builder.task("a", seconds=10)
+    builder.task("b", seconds=1, after=["a"])
+    builder.task("c", seconds=1)
+    workers = [Worker("w0", price=1.0), Worker("w1", price=1.0)]
+    instance = Instance.price(builder.done(), Cluster(workers))
+    order, worker = np.array([0, 2, 1]), np.array([0, 1, 1])
+    schedule: Any = place(instance, Choice(order, worker=worker))
+    judge = Judge(instance, Objective.of("price"))
+    assert finished(judge, schedule, left=0.001) is schedule
+    paid = [judge.value(each)[0] * 3600 for each in (schedule, finished(judge, schedule, left=60))]
+    assert paid == pytest.approx([10 + 11, 10 + 2])
+
+
+def test_the_apparent_cost_of_tardiness_decides_as_its_formula_says() -> None:
+    given = jobs(40, 3)
+    instance = machines(given, [1, 2], [1, 1])
+    _, first, *_ = (choice.order.tolist() for choice in due_orders(instance))
+    seconds = [job[0] / 2 for job in given]  # on the faster worker
+    mean, now, left, order = sum(seconds) / len(seconds), 0.0, list(range(len(given))), []
+
+    def cost(k: int) -> float:
+        slack = max(0.0, given[k][1] - seconds[k] - now)
+        return given[k][2] / seconds[k] * math.exp(-slack / (LOOK_AHEAD[0] * mean))
+
+    while left:
+        order.append(left.pop(left.index(max(left, key=cost))))
+        now += seconds[order[-1]] / 2
+    assert first == order
