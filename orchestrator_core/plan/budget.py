@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 
@@ -72,6 +73,13 @@ class Budget:
     def to_json(self) -> bytes:
         """JSON of its fields; UTF-8."""
         return msgspec.json.encode(self)
+
+
+def seconds_left(budget: Budget, began: float) -> float:
+    """Of who began at that moment of `time.perf_counter`; infinity where steps are counted."""
+    if budget.iterations is not None:
+        return math.inf
+    return budget.seconds - (time.perf_counter() - began)
 
 
 def _whole(number: object) -> bool:

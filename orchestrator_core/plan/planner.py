@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -37,13 +35,6 @@ class Brief:
     incumbent: Schedule | None = None
     lower_bound: float = 0.0
     seeds: tuple[Schedule, ...] = ()
-
-
-def seconds_left(brief: Brief, began: float) -> float:
-    """Of who began at that moment of `time.perf_counter`; infinity where steps are counted."""
-    if brief.budget.iterations is not None:
-        return math.inf
-    return brief.budget.seconds - (time.perf_counter() - began)
 
 
 @dataclass(frozen=True, slots=True)

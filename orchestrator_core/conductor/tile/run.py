@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -28,7 +28,8 @@ from orchestrator_core.conductor.tile.recipe import Key
 from orchestrator_core.conductor.tile.skip import may_skip, needs
 
 LEAST_NEW = 0.75
-"""The part of the last tile that must be new if the rest is made anew: that takes its time."""
+"""The part of the last tile that must be new if it overlaps the one before: what they share is
+computed twice."""
 
 Stale: TypeAlias = Mapping[Role, Any]
 """How many elements of a tile must not count, by role, as of `Tile`."""
@@ -76,7 +77,7 @@ class Runner:
         """What is done at one place, given by the first element along both loops."""
         by_value = dict(zip(self.one.recipe.values, values, strict=True))
         whole = {key: by_value[key[0]] for key in self.one.recipe.leaves}
-        row = _Row(self, whole, outer, self.size[self.one.outer])
+        row = _Row(self, whole, outer, self.size[self.one.outer], NONE)
         return row.with_tile(row.place(inner, self.size[self.one.inner]), now)
 
     @property
@@ -148,7 +149,7 @@ class _Row:
     whole: dict[Key, Any]
     offset: Any
     size: int
-    stale: Stale = field(default_factory=dict)
+    stale: Stale
 
     def place(self, offset: Any, size: int, stale: Stale = NONE) -> Tile:
         one = self.runner.one

@@ -8,7 +8,6 @@ point is a valid schedule; the front is not proven to be complete.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from orchestrator_core.errors import InvalidInput, InvalidSchedule
 from orchestrator_core.graph.figures import as_float
 from orchestrator_core.graph.text import shown
 from orchestrator_core.plan import warm
-from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.budget import Budget, seconds_left
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
@@ -117,8 +116,8 @@ def pareto(
         return ParetoFront(judge.objective.criteria, (), 0.0)
     front: Front[Schedule] = Front()
     for schedule in _beginnings(judge, seeds):
-        _add(front, judge, schedule, _left(budget, began))
-        if _left(budget, began) <= 0:
+        _add(front, judge, schedule, seconds_left(budget, began))
+        if seconds_left(budget, began) <= 0:
             break
     _ends(front, judge, budget, began)
     _search(front, judge, budget, began)
@@ -168,7 +167,7 @@ def _ends(front: Front[Schedule], judge: Judge, budget: Budget, began: float) ->
         best = _first_by(Judge(judge.instance, objective), front)
         for proposal in search.plan(Brief(judge.instance, part, objective, best)):
             if proposal.schedule is not None:
-                _add(front, judge, proposal.schedule, _left(budget, began))
+                _add(front, judge, proposal.schedule, seconds_left(budget, began))
 
 
 def _first_by(judge: Judge, front: Front[Schedule]) -> Schedule:
@@ -178,20 +177,13 @@ def _first_by(judge: Judge, front: Front[Schedule]) -> Schedule:
 def _search(front: Front[Schedule], judge: Judge, budget: Budget, began: float) -> None:
     neighbours, steps = Neighbours(judge.instance, budget.seed), 0
     while front.points:
-        if steps == budget.iterations or _left(budget, began) <= 0:
+        if steps == budget.iterations or seconds_left(budget, began) <= 0:
             return
         steps += 1
         _, parent = front.points[int(neighbours.random.integers(len(front.points)))]
         child = neighbours.schedule(neighbours.near(neighbours.of_schedule(parent)))
         if child is not None:
-            _add(front, judge, child, _left(budget, began))
-
-
-def _left(budget: Budget, began: float) -> float:
-    """Seconds; infinity where steps are counted."""
-    if budget.iterations is not None:
-        return math.inf
-    return budget.seconds - (time.perf_counter() - began)
+            _add(front, judge, child, seconds_left(budget, began))
 
 
 def _add(front: Front[Schedule], judge: Judge, schedule: Schedule, left: float) -> None:

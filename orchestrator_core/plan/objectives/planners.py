@@ -11,6 +11,7 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
+from orchestrator_core.plan.budget import seconds_left
 from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.place import place
@@ -21,7 +22,7 @@ from orchestrator_core.plan.objectives.finished import finished
 from orchestrator_core.plan.objectives.judge import Judge, Value
 from orchestrator_core.plan.objectives.memory_limits import memory_limits
 from orchestrator_core.plan.objectives.worker_subsets import worker_subsets
-from orchestrator_core.plan.planner import Brief, Proposal, seconds_left
+from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -58,7 +59,7 @@ class ObjectivePlanner:
         best: Value | None = None
         for schedule in self.schedules(brief.instance):
             best = judge.best(best, brief.incumbent)
-            better = finished(judge, schedule, best, seconds_left(brief, began))
+            better = finished(judge, schedule, best, seconds_left(brief.budget, began))
             if judge.better(value := judge.value(better), best):
                 best = value
                 yield Proposal(better)

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
+from orchestrator_core.plan.budget import seconds_left
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.goal import goal_of, placement_value
 from orchestrator_core.plan.engine.retime import placement
@@ -19,7 +20,7 @@ from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.finished import finished
 from orchestrator_core.plan.objectives.judge import Judge
 from orchestrator_core.plan.objectives.neighbours import Neighbours
-from orchestrator_core.plan.planner import Brief, Proposal, seconds_left
+from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.schedule import Schedule
 
 ROUND_SECONDS = 0.02
@@ -65,7 +66,7 @@ class ObjectiveSearch:
             walk.follow(brief.incumbent)
             best, found = judge.best(best, brief.incumbent), None
             for schedule in deque(walk.round(), maxlen=1):
-                better = finished(judge, schedule, best, seconds_left(brief, began))
+                better = finished(judge, schedule, best, seconds_left(brief.budget, began))
                 if judge.better(value := judge.value(better), best):
                     best, found = value, better
             yield Proposal(found, note=f"{walk.steps} schedules tried")
@@ -78,7 +79,7 @@ class ObjectiveSearch:
 def _spent(brief: Brief, steps: int, began: float) -> bool:
     if brief.budget.iterations is not None:
         return steps >= brief.budget.iterations
-    return seconds_left(brief, began) <= 0
+    return seconds_left(brief.budget, began) <= 0
 
 
 class _Walk:

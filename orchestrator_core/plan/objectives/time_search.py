@@ -16,11 +16,12 @@ from typing import ClassVar
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.plan.budget import seconds_left
 from orchestrator_core.plan.checks.rows import resolve
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.judge import EQUAL, Judge
-from orchestrator_core.plan.planner import Brief, Planner, Proposal, seconds_left
+from orchestrator_core.plan.planner import Brief, Planner, Proposal
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.plan.search.general_search import GeneralSearch
 from orchestrator_core.plan.search.local_search import LocalSearch
@@ -50,7 +51,9 @@ class TimeSearch:
             return
         began = time.perf_counter()
         while True:
-            stage = _Stage(brief, max(0.0, min(brief.budget.seconds, seconds_left(brief, began))))
+            stage = _Stage(
+                brief, max(0.0, min(brief.budget.seconds, seconds_left(brief.budget, began)))
+            )
             yield from stage.proposals()
             if not stage.is_over or brief.budget.iterations is not None:
                 return
