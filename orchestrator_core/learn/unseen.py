@@ -39,7 +39,8 @@ def _sentence(seen: FeatureCosts, value: float) -> str:
     if seen.high >= SAME * seen.low:
         before += f" to {_text(seen.high)}"
     then = "as it grew until there" if seen.exponent else "as of those"
-    return f"no run yet with {seen.name} = {_text(value)}, only with {before}: foretold {then}"
+    wanted = f"{seen.name} = {_text(value)}"
+    return f"nothing learned yet with {wanted}, only with {before}: foretold {then}"
 
 
 def _text(value: float) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.orchestrate.adopt import NO_LESSONS, Verdict, judge
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.forecast import Forecast
-from orchestrator_core.orchestrate.price_limit import price_first
+from orchestrator_core.orchestrate.price_limit import price_first, within_price
 from orchestrator_core.orchestrate.worth import Worth, worth
 from orchestrator_core.plan.bounds import Bound
+from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.dates import has_deadlines, lateness_first
 from orchestrator_core.plan.first_bound import first_bound
 from orchestrator_core.plan.objective import MAKESPAN
@@ -28,6 +31,7 @@ def advice_on(
     begun: float,
     max_price: float | None = None,
     lessons: Lessons = NO_LESSONS,
+    by_time: Callable[..., Verdict] = judge,
 ) -> Advice:
     """Is the plan to be followed?
 
@@ -38,9 +42,32 @@ def advice_on(
         max_price: where Dask's own way costs more, the plan is judged by its price; its repairs
             keep to it.
         lessons: what Dask alone really took in earlier runs.
+        by_time: `judge`, or what takes less time and its arguments.
     """
-    verdict = _verdict(forecast, min_gain, max_price, lessons)
+    verdict = _verdict(forecast, min_gain, max_price, lessons, by_time)
     return advised(forecast, verdict, _bound(forecast), remark, begun, max_price)
+
+
+def advice_within(
+    max_price: float,
+    budget: Budget | None,
+    forecast: Forecast,
+    min_gain: float,
+    remark: str,
+    begun: float,
+    lessons: Lessons = NO_LESSONS,
+    by_time: Callable[..., Verdict] = judge,
+) -> Advice:
+    """The same, once the forecast has a plan that costs no more, if one is found.
+
+    Args:
+        budget: of looking for another plan; None for `share_of` the run. Others as of `advice_on`.
+    """
+    forecast, dear = within_price(forecast, max_price, budget)
+    if dear:
+        # What would be sooner costs more: nobody will mend the plan that way.
+        by_time = partial(by_time, mends=False)
+    return advice_on(forecast, min_gain, remark + dear, begun, max_price, lessons, by_time)
 
 
 def advised(
@@ -85,7 +112,11 @@ def _bound(forecast: Forecast) -> Bound:
 
 
 def _verdict(
-    forecast: Forecast, min_gain: float, max_price: float | None, lessons: Lessons
+    forecast: Forecast,
+    min_gain: float,
+    max_price: float | None,
+    lessons: Lessons,
+    by_time: Callable[..., Verdict],
 ) -> Verdict | Worth:
     instance, pessimistic = forecast.instance, forecast.pessimistic
     schedule, objective = forecast.result.schedule, forecast.objective
@@ -97,5 +128,5 @@ def _verdict(
             return by_price
     if objective == MAKESPAN:
         bound = forecast.result.lower_bound
-        return judge(instance, pessimistic, schedule, min_gain, lessons=lessons, bound=bound)
+        return by_time(instance, pessimistic, schedule, min_gain, lessons=lessons, bound=bound)
     return worth(instance, pessimistic, schedule, objective, min_gain)

@@ -10,39 +10,39 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InfeasibleInstance, PlanningFailed
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.measures.measures import NONE
 from orchestrator_core.orchestrate.adopt import Verdict, judge
-from orchestrator_core.orchestrate.decision import advised
+from orchestrator_core.orchestrate.decision import advice_on, advice_within, advised
+from orchestrator_core.orchestrate.expect import MENDED, expected_makespan
 from orchestrator_core.orchestrate.experience import Lessons
+from orchestrator_core.orchestrate.first_schedule import first_schedule
 from orchestrator_core.orchestrate.forecast import Forecast
-from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.orchestrate.schedules import Start, begun_from, keep, recall, recall_near
+from orchestrator_core.orchestrate.price_limit import price_of
 from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.compiled import interpreting
-from orchestrator_core.plan.result import PlanResult
-from orchestrator_core.plan.search.shaken import NAME as SHAKEN
-from orchestrator_core.plan.search.shaken import shaken
+from orchestrator_core.plan.objective import Objective
+from orchestrator_core.plan.objectives.judge import keeps
+from orchestrator_core.plan.schedule import Schedule
 
-MOST, MENDED = 600, 100
-"""Tasks of a small question, and of one for which it is simulated that the plan will be mended:
-interpreted, that takes seconds for a few hundred tasks, where all else takes a few tenths."""
-
-PLANNER, BUDGET = "heft", Budget(seconds=0.01)
-"""Who is asked, and for how long it may be proven how good that is."""
+MOST = 600
+"""Tasks of a small question: interpreted, an answer takes a few tenths of a second."""
 
 CHANCES = 2
 """Runs of Dask's own policy that are simulated in each race."""
 
-Price = Callable[[float], Instance]
-"""The question at a quantile of its durations."""
+HEURISTICS = Budget(iterations=0)
+"""Of a Pareto front: it begins with heuristics, and is not searched further."""
+
+Prices = Callable[[], tuple[Instance, Instance]]
+"""The question at expected durations, and at durations that are rarely exceeded."""
 
 
 def first_answer(
-    price: Price,
-    quantile: float,
+    prices: Prices,
     memory: Memory,
     flow: str,
     min_gain: float,
@@ -52,7 +52,7 @@ def first_answer(
     """What to do with a small graph, for the least makespan.
 
     Args:
-        price: of the graph. quantile: of the durations at which the plan must still pay.
+        prices: of the graph.
         memory: where schedules are stored, this one too.
         min_gain: part of Dask's time that it must save.
         begun: `time.perf_counter` when planning began.
@@ -62,53 +62,68 @@ def first_answer(
         OrchestratorError: if no plan is possible.
     """
     with interpreting():
-        instance, pessimistic = price(0.5), price(quantile)
-        result, cache = _schedule(instance, memory, flow)
-        verdict = _verdict(instance, pessimistic, result, min_gain, lessons)
-        expected = max(verdict.drawn.planned, result.lower_bound)
+        instance, pessimistic = prices()
+        result, cache = first_schedule(instance, memory, flow)
+        schedule, least = result.schedule, result.lower_bound
+        verdict = _judge(instance, pessimistic, schedule, min_gain, lessons, least)
+        expected = max(verdict.drawn.planned, least)
         forecast = Forecast(instance, pessimistic, result, expected, cache)
-        bound = Bound(result.lower_bound, result.bound_method)
+        bound = Bound(least, result.bound_method)
         return advised(forecast, verdict, bound, "", begun)
 
 
-def _verdict(
-    instance: Instance,
+def first_answer_to(
+    objective: Objective,
+    max_price: float | None,
+    prices: Prices,
+    memory: Memory,
+    flow: str,
+    min_gain: float,
+    begun: float,
+) -> Advice | None:
+    """The same for another objective, deadlines or a limit on the price; None where dates or limits
+    are not kept by what is found at once, and may be by what is found in a while. Bytes are not
+    counted at once.
+
+    Args:
+        max_price: None for any price. Others as of `first_answer`.
+    """
+    if "memory" in objective.criteria:
+        return None
+    with interpreting():
+        try:
+            instance, pessimistic = prices()
+            result, cache = first_schedule(instance, memory, flow, objective)
+        except (InfeasibleInstance, PlanningFailed):
+            return None
+        if objective.primary == "tardiness" and result.value > 0:
+            return None
+        expected = expected_makespan(instance, pessimistic, result)
+        forecast = Forecast(instance, pessimistic, result, expected, cache, objective)
+        asked = (forecast, min_gain, "", begun)
+        if max_price is None:
+            return advice_on(*asked, by_time=_judge)
+        advice = advice_within(max_price, HEURISTICS, *asked, by_time=_judge)
+        return advice if _keeps(advice, max_price) else None
+
+
+def _keeps(advice: Advice, max_price: float) -> bool:
+    if advice.instance is None or advice.plan is None:
+        return False
+    return keeps(price_of(advice.instance, advice.plan.schedule), max_price)
+
+
+def _judge(
+    expected: Instance,
     pessimistic: Instance,
-    result: PlanResult,
+    schedule: Schedule,
     min_gain: float,
     lessons: Lessons,
+    bound: float,
+    mends: bool = True,
 ) -> Verdict:
-    mends = instance.graph.n_instances <= MENDED
+    """As `judge` does it, by fewer simulated runs, and with no measures beside placing."""
+    mends = mends and expected.graph.n_instances <= MENDED
     return judge(
-        instance,
-        pessimistic,
-        result.schedule,
-        min_gain,
-        measures=NONE,
-        lessons=lessons,
-        chances=CHANCES,
-        mends=mends,
-        bound=result.lower_bound,
+        expected, pessimistic, schedule, min_gain, NONE, lessons, CHANCES, mends=mends, bound=bound
     )
-
-
-def _schedule(instance: Instance, memory: Memory, flow: str) -> tuple[PlanResult, str]:
-    """The best that is at hand, and where it is from, as `Forecaster.schedule` says it."""
-    keys = Keys.of(instance.graph, instance.cluster)
-    stored = recall(memory, instance, keys, seconds=BUDGET.seconds)
-    if stored is not None:
-        return stored, "hit"
-    near = recall_near(memory, instance, keys)
-    result = _planned(instance, near)
-    keep(memory, instance, result, keys, flow)
-    return result, "miss" if near is None else "near"
-
-
-def _planned(instance: Instance, near: Start | None) -> PlanResult:
-    """The best of HEFT's, of a short search, and of what was stored for other costs."""
-    starts = [] if near is None else [near]
-    found = shaken(instance)
-    if found is not None:
-        starts.append(Start(found, SHAKEN, is_near=False))
-    best = min(starts, key=lambda each: each.schedule.makespan, default=None)
-    return begun_from(best, instance, BUDGET, (PLANNER,))[0]

@@ -36,7 +36,7 @@ PESSIMISTIC = 0.9
 """Quantile of the durations at which a plan must still beat Dask's own policy."""
 
 
-IN_A_HURRY, GOOD_ENOUGH = ("heft", "shaken-heft"), 0.01
+IN_A_HURRY, GOOD_ENOUGH = ("heft", "shaken-heft", "quick-lists"), 0.01
 """Who plans where nobody can wait for a search, and the gap from which a search is left out."""
 
 
@@ -90,12 +90,16 @@ class Forecaster:
         from orchestrator_core.orchestrate.expect import expected_makespan
 
         target = self.objective if objective is None else objective
-        instance = self.price(graph, cluster)
-        # A duration that runs long may miss a deadline: that is what the forecast is to show.
-        pessimistic = self.price(softened(graph), cluster, PESSIMISTIC)
+        instance, pessimistic = self._prices(graph, cluster)
         result, cache = self.schedule(instance, flow, pessimistic=pessimistic, objective=target)
         expected = expected_makespan(instance, pessimistic, result)
         return Forecast(instance, pessimistic, result, expected, cache, target)
+
+    def _prices(self, graph: TaskGraph, cluster: Cluster) -> tuple[Instance, Instance]:
+        """`graph` at expected durations, and at durations that are rarely exceeded."""
+        # A duration that runs long may miss a deadline: that is what the forecast is to show.
+        pessimistic = self.price(softened(graph), cluster, PESSIMISTIC)
+        return self.price(graph, cluster), pessimistic
 
     def price(
         self,

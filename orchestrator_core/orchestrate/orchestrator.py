@@ -228,10 +228,10 @@ class Orchestrator(Forecaster):
         if self._put_off and warm.is_missing(warm.SIMULATION):
             return Advice(None, NOT_COMPILED)
         by_time = objective == MAKESPAN and not has_deadlines(graph) and self.max_price is None
-        if by_time and self._loading.may_be_brisk(graph.n_instances):
-            advice = self._first(graph, cluster, flow, begun, lessons)
-            quick = advice.plan is None or advice.plan.predicted * PLANNING_SHARE < LOADING
-            if quick or warm.is_missing(warm.SIMULATION):
+        if self._loading.may_be_brisk(graph.n_instances):
+            asked = None if by_time else objective
+            advice = self._first(graph, cluster, flow, begun, lessons, asked)
+            if advice is not None and self._is_enough(advice):
                 return advice
         if graph.n_instances > MOST_INTERPRETED and warm.is_missing(warm.SIMULATION):
             # Nor in pieces, which would be asked about next.
@@ -239,7 +239,19 @@ class Orchestrator(Forecaster):
             return Advice(None, NOT_COMPILED)
         if self.hasty and by_time:
             return self._at_once(graph, cluster, flow, lessons, begun)
-        from orchestrator_core.orchestrate.decision import advice_on
+        with warm.not_waiting():
+            return self._at_length(graph, cluster, flow, objective, lessons, begun)
+
+    def _at_length(
+        self,
+        graph: TaskGraph,
+        cluster: Cluster,
+        flow: str,
+        objective: Objective,
+        lessons: Lessons,
+        begun: float,
+    ) -> Advice:
+        from orchestrator_core.orchestrate.decision import advice_on, advice_within
 
         try:
             forecast, late = self._forecast(graph, cluster, flow, objective), ""
@@ -249,13 +261,10 @@ class Orchestrator(Forecaster):
             least = lateness_first(objective)
             forecast = self._forecast(softened(graph), cluster, flow, least)
             late = f"deadlines cannot be met ({error}), so this is for least lateness; "
+        asked = (forecast, self.min_gain, late, begun)
         if self.max_price is None:
-            return advice_on(forecast, self.min_gain, late, begun, lessons=lessons)
-        from orchestrator_core.orchestrate.price_limit import within_price
-
-        forecast, dear = within_price(forecast, self.max_price, self.budget)
-        remark = late + dear
-        return advice_on(forecast, self.min_gain, remark, begun, self.max_price, lessons)
+            return advice_on(*asked, lessons=lessons)
+        return advice_within(self.max_price, self.budget, *asked, lessons)
 
     def _lessons(self, flow: str, graph_signature: str, cluster: Cluster) -> Lessons:
         """What runs of this graph taught: those that this advisor was told of, where nobody may
@@ -265,13 +274,26 @@ class Orchestrator(Forecaster):
         return Lessons.of_dask(self._memory.left_to_dask(flow, graph_signature, RUNS), cluster)
 
     def _first(
-        self, graph: TaskGraph, cluster: Cluster, flow: str, begun: float, lessons: Lessons
-    ) -> Advice:
-        from orchestrator_core.orchestrate.first_answer import first_answer
+        self,
+        graph: TaskGraph,
+        cluster: Cluster,
+        flow: str,
+        begun: float,
+        lessons: Lessons,
+        objective: Objective | None,
+    ) -> Advice | None:
+        """An answer without compiled code, if there is one; `objective`: None for time alone."""
+        from orchestrator_core.orchestrate.first_answer import first_answer, first_answer_to
 
-        price = partial(self.price, graph, cluster)
-        gain = self.min_gain
-        return first_answer(price, PESSIMISTIC, self._memory, flow, gain, begun, lessons)
+        prices, memory, gain = partial(self._prices, graph, cluster), self._memory, self.min_gain
+        if objective is None:
+            return first_answer(prices, memory, flow, gain, begun, lessons)
+        return first_answer_to(objective, self.max_price, prices, memory, flow, gain, begun)
+
+    def _is_enough(self, advice: Advice) -> bool:
+        """Is what could be found with compiled code less than loading it costs?"""
+        quick = advice.plan is None or advice.plan.predicted * PLANNING_SHARE < LOADING
+        return quick or warm.is_missing(warm.SIMULATION)
 
     def _at_once(
         self, graph: TaskGraph, cluster: Cluster, flow: str, lessons: Lessons, begun: float

@@ -66,5 +66,5 @@ def _with(forecast: Forecast, point: ParetoPoint, remark: str) -> Forecast:
         reason=f"{remark}{result.reason}",
         values=evaluate(instance, point.schedule, forecast.objective),
     )
-    expected = expected_makespan(instance, forecast.pessimistic, result)
+    expected = expected_makespan(instance, forecast.pessimistic, result, mends=False)
     return replace(forecast, result=result, expected=expected, cache="miss")

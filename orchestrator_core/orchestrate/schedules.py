@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import OrchestratorError
@@ -23,6 +24,9 @@ from orchestrator_core.plan.objectives.values import evaluate
 from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.store.base import StoredSchedule
+
+if TYPE_CHECKING:
+    from orchestrator_core.plan.planner import Planner
 
 log = logging.getLogger("orchestrator")
 
@@ -56,8 +60,7 @@ def make(
     Returns beside it ``hit`` if the stored one was not bettered, ``near`` if it was stored for
     other costs, else ``miss``.
     """
-    asked = planners or _asked(objective, budget)
-    result, is_kept = begun_from(start, instance, budget, asked, objective)
+    result, is_kept = begun_from(start, instance, budget, planners, objective)
     if start is None:
         return result, "miss"
     return result, "near" if start.is_near else "hit" if is_kept else "miss"
@@ -75,23 +78,26 @@ def begun_from(
     from orchestrator_core.plan.result import HINT
 
     hint = None if start is None else start.schedule
-    result = plan(instance, budget, planners, hint=hint, objective=objective)
+    among = None if planners else _in_a_hurry(objective, budget)
+    result = plan(instance, budget, planners, hint=hint, objective=objective, _registry=among)
     if start is None or result.planner != HINT:
         return result, False
     return replace(result, planner=start.planner), True
 
 
-def _asked(objective: Objective, budget: Budget) -> Sequence[str] | None:
-    """Whom to ask: all, or in a hurry those who know the objective, and one who is always able."""
+def _in_a_hurry(objective: Objective, budget: Budget) -> Sequence[Planner] | None:
+    """Those who know the objective, and one who is always able; None for all, where there is time.
+
+    They are not asked by name, for that would wait until they are compiled.
+    """
     if objective == MAKESPAN or budget.iterations is not None or budget.seconds >= HURRY:
         return None
-    from orchestrator_core.plan import warm
     from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
+    from orchestrator_core.plan.portfolio import registered
 
-    # `plan` does so itself only where it chooses the planners.
-    warm.load()
     lists = (planner.name for planner in OBJECTIVE_PLANNERS)
-    return ("heft", "edf", *lists, "time-search", "objective-search")
+    names = {"heft", "edf", *lists, "time-search", "objective-search"}
+    return [planner for planner in registered() if planner.name in names]
 
 
 def recall(

@@ -15,7 +15,7 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -190,6 +190,16 @@ def is_missing(name: str) -> bool:
         return False
     start_in_background()
     return True
+
+
+@contextlib.contextmanager
+def not_waiting() -> Iterator[None]:
+    """Meanwhile, in this thread, nothing is compiled on a machine that lacks a part: what takes
+    code that is not there is interpreted. With all parts, what they lack is compiled."""
+    from orchestrator_core.plan.engine.compiled import not_compiling
+
+    with contextlib.nullcontext() if _waits() or is_warm() else not_compiling():
+        yield
 
 
 def part_of(planner: Planner) -> str:

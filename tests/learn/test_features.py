@@ -144,15 +144,15 @@ def test_runs_of_before_it_was_noted_count_as_they_did() -> None:
         (
             [{"rows": 1e4}] * 4,
             {"rows": 1e6},
-            "no run yet with rows = 1,000,000, only with 10,000: foretold as of those",
+            "nothing learned yet with rows = 1,000,000, only with 10,000: foretold as of those",
         ),
         (
             ROWS,
             {"rows": 1e6},
-            "no run yet with rows = 1,000,000, only with 10,000 to 100,000: foretold as it grew "
-            "until there",
+            "nothing learned yet with rows = 1,000,000, only with 10,000 to 100,000: foretold as "
+            "it grew until there",
         ),
-        (ROWS, {"rows": 4e3}, "no run yet with rows = 4,000, only with 10,000 to 100,000"),
+        (ROWS, {"rows": 4e3}, "nothing learned yet with rows = 4,000, only with 10,000 to 100,000"),
         (ROWS, {"rows": 1.5e5}, ""),
         ([{"rows": 1e4}] * 4, {"rows": 1.1e4}, ""),
         ([{"rows": 1e4}] * 4, {}, ""),
@@ -173,7 +173,9 @@ def test_of_a_number_that_grew_while_all_grew_it_is_told_that_it_may_matter() ->
     graph.task("k-0", kind="k", features={"rows": 1e6})
     costs = fit(history(runs, by_rows, noise=0.01))
     assert costs.kinds[0].features[0].exponent == 0.0
-    assert unseen(costs.kinds, graph.done()).startswith("no run yet with rows = 1,000,000, only")
+    assert unseen(costs.kinds, graph.done()).startswith(
+        "nothing learned yet with rows = 1,000,000, only"
+    )
 
 
 def test_of_a_number_on_which_nothing_depends_nothing_is_told() -> None:

@@ -22,7 +22,7 @@ from orchestrator_core import (
     check_schedule,
 )
 from orchestrator_core.execute.advice import Advice
-from orchestrator_core.orchestrate import first_answer
+from orchestrator_core.orchestrate import first_answer, first_schedule
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.forecaster import IN_A_HURRY
 from orchestrator_core.orchestrate.keys import Keys
@@ -217,7 +217,8 @@ LONG = tuple(replace(t, end=t.start + 1000 * t.seconds) for t in run_of(sweep())
 
 
 def test_who_plans_in_a_hurry_is_known_to_whoever_does_not() -> None:
-    assert {first_answer.PLANNER, first_answer.SHAKEN} == set(IN_A_HURRY)
+    hurried = (first_schedule.PLANNER, first_schedule.SHAKEN, first_schedule.QUICK)
+    assert set(hurried) == set(IN_A_HURRY)
 
 
 def test_what_was_planned_in_a_hurry_is_where_a_search_begins() -> None:

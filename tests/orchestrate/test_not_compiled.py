@@ -6,6 +6,11 @@ thousand of them, while the tasks waited.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from orchestrator_core import Orchestrator
@@ -105,3 +110,31 @@ def test_who_waits_until_it_can_be_asked_is_told_that_this_takes_minutes(
         asked.warm_up()
         assert (asked.holdup, asked.is_loading) == ("", False)
     assert told == [(NOT_COMPILED, False), ("", True)]
+
+
+COLD = """
+import gc
+from orchestrator_core import Budget, Orchestrator
+from orchestrator_core.plan import warm
+from orchestrator_core.plan.engine.compiled import Kernel
+from orchestrator_core.store.memory import MemoryStore
+from tests.orchestrate.test_first_answer_to import CLUSTER, tasks
+warm.start_in_background = lambda: None
+for asked in ({"objective": "price,makespan"}, {"objective": "tardiness"}, {"max_price": 20.0}):
+    orchestrator = Orchestrator(MemoryStore(), budget=Budget(seconds=0.2), **asked)
+    advice = orchestrator.advise(tasks(due=2.0), CLUSTER, "flow")
+    assert advice.plan is not None, advice.reason
+kernels = [each for each in gc.get_objects() if isinstance(each, Kernel)]
+made = [each for each in kernels if each._machine is not None and each.machine.overloads]
+assert not made, [each.py_func.__qualname__ for each in made]
+"""
+
+
+def test_plans_for_money_and_dates_do_not_wait_either(tmp_path: Path) -> None:
+    """They asked for planners by name, which waits: the first such flow of a machine stood for a
+    minute."""
+    place = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    place.pop(warm.WAIT, None)
+    asked = [sys.executable, "-c", COLD]
+    told = subprocess.run(asked, capture_output=True, text=True, timeout=100, env=place)
+    assert told.returncode == 0, told.stderr

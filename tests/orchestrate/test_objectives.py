@@ -59,6 +59,8 @@ def test_the_cheapest_plan_leaves_dear_workers_alone(how):
     # 8 s of work at speeds 2 and 1: what is promised to people is a bound on the seconds.
     assert advice.plan.lower_bound == pytest.approx(8 / 3)
     assert "price is 8 against" in advice.reason
+    # On both workers it would take 3 s, which no repair of a plan for the price makes of it.
+    assert advice.plan.predicted == pytest.approx(8.0)
     assert advice.plan.default_predicted is None, "seconds say nothing about a price"
     assert advice.instance is not None, "a plan for the price is mended, too"
     assert str(advice.objective) == "price"

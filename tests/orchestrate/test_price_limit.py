@@ -55,6 +55,7 @@ def test_the_plan_within_the_limit_is_the_faster_the_more_may_be_spent() -> None
         plan = orchestrator.advise(tasks(), cluster(), "flow").plan
         assert plan is not None
         ends.append(plan.schedule.makespan)
+        assert plan.predicted == pytest.approx(plan.schedule.makespan), "nothing dear mends it"
     assert ends[0] == pytest.approx(8.0)
     assert ends[0] > ends[1] > ends[2]
 

@@ -123,7 +123,9 @@ def test_how_large_arguments_are_is_written_down_and_told_where_no_run_had_the_l
     assert [each.features["size"] for each in observed] == [120_000.0, 1200.0]
     store.close()
     told = [each.getMessage() for each in said if "no run yet" in each.getMessage()]
-    assert told == ["no run yet with rows (flow) = 120,000, only with 1,200: foretold as of those"]
+    assert told == [
+        "nothing learned yet with rows (flow) = 120,000, only with 1,200: foretold as of those"
+    ]
 
 
 def test_nothing_of_arguments_is_noted_where_that_is_not_wanted(

@@ -21,6 +21,7 @@ from orchestrator_core.graph.text import shown
 from orchestrator_core.plan import warm
 from orchestrator_core.plan.budget import Budget, seconds_left
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.engine.compiled import is_interpreting
 from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.objective import Objective
@@ -152,7 +153,8 @@ def _beginnings(judge: Judge, seeds: Sequence[Schedule]) -> Iterator[Schedule]:
 def _ends(front: Front[Schedule], judge: Judge, budget: Budget, began: float) -> None:
     """What is best in one criterion, and then in the others, each for a part of the time."""
     criteria = judge.objective.criteria
-    searches = () if warm.is_missing("objectives") else (TimeSearch(), ObjectiveSearch())
+    leaves_out = is_interpreting() or warm.is_missing("objectives")
+    searches = () if leaves_out else (TimeSearch(), ObjectiveSearch())
     parts = [(first, each) for first in criteria for each in searches] if front.points else []
     for first, search in parts:
         objective = Objective((first, *(each for each in criteria if each != first)))

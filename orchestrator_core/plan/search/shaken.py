@@ -9,6 +9,10 @@ survey of priority rule-based scheduling, 1989, for rules; here by hill climbing
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
@@ -29,8 +33,15 @@ STEP, PART = 0.35, 0.5
 """Standard deviation of the logarithm of a weight's change, and part of the weights changed."""
 
 
-def shaken(instance: Instance, seed: int = 0) -> Schedule | None:
+def shaken(
+    instance: Instance,
+    value: Callable[[Schedule], Any] = attrgetter("makespan"),
+    seed: int = 0,
+) -> Schedule | None:
     """The best schedule found; the same arguments have the same one. None if none keeps the rules.
+
+    Args:
+        value: what is minimised; anything that can be compared.
 
     Raises:
         UnsupportedInstance: as `expand` does.
@@ -38,14 +49,18 @@ def shaken(instance: Instance, seed: int = 0) -> Schedule | None:
     problem, dice = expand(instance), np.random.default_rng(seed)
     mean = _mean_seconds(problem)
     best: Schedule | None = None
+    least: Any = None
     kept = np.zeros(len(mean))
     for turn in range(max(FEWEST, min(MOST, DECODED // max(1, len(mean))))):
         changed = dice.random(len(mean)) < PART
         shift = kept + (STEP * dice.standard_normal(len(mean)) * changed if turn else 0.0)
         rank = upward_rank(problem, mean * np.exp(shift), 0.0, 0.0)
         found = place(instance, Choice(np.argsort(-rank, kind="stable")))
-        if isinstance(found, Schedule) and (best is None or found.makespan <= best.makespan):
-            best, kept = found, shift
+        if not isinstance(found, Schedule):
+            continue
+        worth = value(found)
+        if best is None or worth <= least:
+            best, least, kept = found, worth, shift
     return best
 
 
