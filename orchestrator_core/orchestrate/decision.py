@@ -123,10 +123,10 @@ def _verdict(
     if has_deadlines(instance.graph):
         objective = lateness_first(objective)
     if max_price is not None:
-        by_price = worth(instance, pessimistic, schedule, price_first(objective), 0.0)
+        by_price = worth(instance, pessimistic, schedule, price_first(objective), 0.0, lessons)
         if not keeps(by_price.default[0], max_price):
             return by_price
     if objective == MAKESPAN:
         bound = forecast.result.lower_bound
         return by_time(instance, pessimistic, schedule, min_gain, lessons=lessons, bound=bound)
-    return worth(instance, pessimistic, schedule, objective, min_gain)
+    return worth(instance, pessimistic, schedule, objective, min_gain, lessons)

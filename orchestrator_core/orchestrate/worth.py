@@ -13,7 +13,9 @@ from statistics import fmean
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.simulate import simulate_default, simulate_placed
-from orchestrator_core.plan.objective import Objective
+from orchestrator_core.orchestrate.adopt import NO_LESSONS
+from orchestrator_core.orchestrate.experience import Lessons
+from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.saving import saves
 from orchestrator_core.plan.objectives.values import evaluate
 from orchestrator_core.plan.schedule import Schedule
@@ -32,6 +34,7 @@ class Worth:
         objective: its criteria, the most important first.
         planned, default: the simulated value of each criterion at pessimistic durations.
         criterion: position of the one that decided.
+        default_predicted: seconds that Dask alone will take.
     """
 
     adopt: bool
@@ -39,7 +42,7 @@ class Worth:
     planned: tuple[float, ...]
     default: tuple[float, ...]
     criterion: int
-    default_predicted: None = None
+    default_predicted: float
     holds: Mapping[str, Hold] = field(default_factory=dict)
     prefetch: bool = False
 
@@ -59,6 +62,7 @@ def worth(
     schedule: Schedule,
     objective: Objective,
     min_gain: float,
+    lessons: Lessons = NO_LESSONS,
 ) -> Worth:
     """Compare the schedule with Dask's policy under the objective.
 
@@ -66,12 +70,14 @@ def worth(
         expected: what the plan was made for. pessimistic: the same graph and cluster with
             durations that are rarely exceeded, and due dates for deadlines.
         min_gain: part that the plan must save, >= 0.
+        lessons: what Dask alone really took in earlier runs.
     """
     placed = simulate_placed(expected, schedule, pessimistic.seconds)
     planned = evaluate(pessimistic, placed, objective)
     default = _default(pessimistic, objective)
     adopt, criterion = saves(planned, default, min_gain)
-    return Worth(adopt, objective, planned, default, criterion)
+    (takes,) = _default(expected, MAKESPAN)
+    return Worth(adopt, objective, planned, default, criterion, lessons.default(takes))
 
 
 def _default(instance: Instance, objective: Objective) -> tuple[float, ...]:

@@ -113,10 +113,16 @@ def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]
         *_bound_figures(plan),
     ]
     if plan.default_predicted:
-        faster = plan.default_predicted / plan.predicted if plan.predicted > 0 else math.nan
-        remark = f"simulated; the plan is {faster:.2f}× as fast"
+        remark = f"simulated; the plan {_beside(plan.predicted, plan.default_predicted)}"
         cards.append(("Dask's own order", words.seconds(plan.default_predicted), remark))
     return cards
+
+
+def _beside(planned: float, default: float) -> str:
+    """How long the plan takes: one for a low price may take longer."""
+    if planned > default:
+        return f"takes {planned / default:.2f}× as long"
+    return f"is {default / planned if planned > 0 else math.nan:.2f}× as fast"
 
 
 def _bound_figures(plan: PlanRecord) -> list[tuple[str, str, str]]:

@@ -32,6 +32,9 @@ from orchestrator_prefect.tracing.watch import Refused, Watch, is_users, line, w
 SECONDS, TASKS = 10.0, 20_000
 """What a body may take, and submit."""
 
+SAID = 3
+"""Tasks and flows that are named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:
@@ -75,8 +78,19 @@ def trace(
             with _in_run(flow, runner, given):
                 _follow(flow, given, over, loop)
     if not runner.submissions:
-        raise Refused(f"flow {flow.name!r} submits no task, so there is nothing to plan")
+        raise Refused(_nothing(flow.name, runner.inline))
     return Trace(flow.name, tuple(runner.submissions), dict(runner.inline), settings.estimates)
+
+
+def _nothing(flow: str, inline: Mapping[str, int]) -> str:
+    """For people: why there is nothing to plan, and what to ask instead."""
+    found = f"flow {flow!r} submits no task, so there is nothing to plan"
+    if not inline:
+        return found
+    names = sorted(inline)
+    more = f" and {len(names) - SAID} more" if len(names) > SAID else ""
+    calls = f"it calls {', '.join(names[:SAID])}{more} itself"
+    return f"{found}: {calls}; plan a flow that it calls by that one's name, and submit tasks"
 
 
 def _settings(flow: Flow[..., Any]) -> FlowSettings:

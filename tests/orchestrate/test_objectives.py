@@ -61,7 +61,7 @@ def test_the_cheapest_plan_leaves_dear_workers_alone(how):
     assert "price is 8 against" in advice.reason
     # On both workers it would take 3 s, which no repair of a plan for the price makes of it.
     assert advice.plan.predicted == pytest.approx(8.0)
-    assert advice.plan.default_predicted is None, "seconds say nothing about a price"
+    assert advice.plan.default_predicted == pytest.approx(3.0), "Dask uses both, and pays for them"
     assert advice.instance is not None, "a plan for the price is mended, too"
     assert str(advice.objective) == "price"
 

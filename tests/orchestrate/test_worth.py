@@ -8,6 +8,7 @@ import pytest
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
 from orchestrator_core.orchestrate import worth as module
+from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.worth import worth
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.schedule import Assignment, Schedule
@@ -49,3 +50,14 @@ def test_dasks_own_policy_costs_the_mean_over_its_chances(
     assert found.planned == pytest.approx((10.0,))
     assert found.adopt is adopted
     assert f"price is 10 against {mean:.3g}" in found.reason
+
+
+def test_what_dask_alone_takes_is_foretold_beside_the_price() -> None:
+    """A run that is left to Dask takes what Dask takes, not what the plan for the price would."""
+    instance = rented()
+    found = worth(instance, instance, on("dear"), PRICE, 0.05)
+    assert not found.adopt
+    assert found.default_predicted == pytest.approx(3600.0)
+    slow = Lessons(dask=[7200.0] * 9)
+    learned = worth(instance, instance, on("dear"), PRICE, 0.05, slow).default_predicted
+    assert 6000.0 < learned < 7200.0, "nine runs of two hours say more than a simulation"

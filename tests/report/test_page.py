@@ -82,6 +82,13 @@ def test_a_bound_that_earlier_runs_undercut_is_not_said_to_be_unbeatable():
     assert "proven gap" not in text
 
 
+def test_a_plan_for_another_aim_may_take_longer_than_dask_and_says_so():
+    run = two_worker_run()
+    for factor, said in ((2.0, "the plan is 2.00× as fast"), (0.5, "the plan takes 2.00× as long")):
+        alone = replace(run.plan, default_predicted=factor * run.plan.predicted)
+        assert f"simulated; {said}" in render(replace(run, plan=alone))
+
+
 def test_a_worker_that_joined_later_is_among_the_workers():
     run = two_worker_run()
     late = replace(run.tasks[0], worker="joined", worker_kind="kind-of-joined")

@@ -33,3 +33,9 @@ def typed(days: list[date], n: int = 1) -> None:
 def estimated() -> Any:
     load()
     return load.submit().result()
+
+
+def of_flows(times: int) -> None:
+    """Each under a name of its own."""
+    for i in range(times):
+        estimated.with_options(name=f"part-{i}")()

@@ -43,6 +43,19 @@ def test_parameters_become_what_the_flow_says_they_are() -> None:
         trace(flow(named_flows.typed), {"days": []})
 
 
+@pytest.mark.parametrize(
+    ("times", "calls"),
+    [
+        (1, "it calls flow 'part-0' itself; "),
+        (5, "it calls flow 'part-0', flow 'part-1', flow 'part-2' and 2 more itself; "),
+    ],
+)
+def test_a_flow_of_flows_has_nothing_to_plan_but_they_have(times: int, calls: str) -> None:
+    with pytest.raises(Refused) as caught:
+        trace(flow(named_flows.of_flows), {"times": times})
+    assert f"so there is nothing to plan: {calls}plan a flow that it calls" in str(caught.value)
+
+
 def test_what_decorators_say_of_tasks_is_known() -> None:
     found = trace(named_flows.estimated, {})
     assert [each.hint and each.hint.seconds for each in found.submissions] == [120.0]

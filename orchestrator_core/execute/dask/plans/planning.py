@@ -25,6 +25,7 @@ from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot
 from orchestrator_core.execute.live import Course, LivePlan
+from orchestrator_core.plan.objective import MAKESPAN
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -200,7 +201,8 @@ class Planning:
         if plan is None or not advice.adopted:
             return advice.reason
         default, gain = plan.default_predicted, self._options.min_gain or 0.0
-        if default is not None and plan.predicted > default * (1.0 - gain):
+        by_time = advice.objective == MAKESPAN and advice.max_price is None
+        if by_time and default is not None and plan.predicted > default * (1.0 - gain):
             return (
                 f"{plan.predicted:.3g} s planned against {default:.3g} s by Dask: too small a gain"
             )

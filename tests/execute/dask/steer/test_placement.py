@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from distributed import Client, Event, Scheduler, Worker, wait
 from distributed.core import Status
 
+from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.execute.dask.advisors import FixedAdvisor, HangingAdvisor
 from tests.execute.dask.cluster import (
@@ -212,6 +215,26 @@ async def test_a_plan_with_too_small_a_gain_is_not_followed(
     assert "too small a gain" in run.reason
     assert run.plan is not None
     assert not run.plan.adopted
+
+
+class Thrifty(FixedAdvisor):
+    """What it plans is cheap, and takes longer."""
+
+    def promised(self, schedule: Schedule) -> Advice:
+        return replace(super().promised(schedule), objective=Objective.of("price"))
+
+
+@cluster_test(nthreads=THREE)
+async def test_a_plan_for_the_price_need_not_be_sooner(
+    c: Client, s: Scheduler, *workers: Worker
+) -> None:
+    advisor = Thrifty(predicted=9.8, default_predicted=3.0)
+    plugin = OrchestratorPlugin(advisor=advisor, min_gain=0.05)
+    await start(s, plugin)
+    graph, keys = layers()
+    assert await c.gather(c.get(graph, keys, sync=False)) == [result()] * 6
+    await stop(s, plugin)
+    assert advisor.runs[0].mode == "planned"
 
 
 @cluster_test(nthreads=THREE)
