@@ -321,6 +321,7 @@ def advisor_for_store(
     *,
     objective: Objective | str = MAKESPAN,
     min_gain: float = MIN_GAIN,
+    max_price: float | None = None,
 ) -> Orchestrator:
     """The advisor of a Dask scheduler: list planners only, answers from memory.
 
@@ -331,6 +332,7 @@ def advisor_for_store(
         objective=objective,
         budget=Budget(seconds=0.02),
         min_gain=min_gain,
+        max_price=max_price,
         in_memory=True,
         largest=5_000,
         hasty=True,

@@ -38,6 +38,7 @@ class Options:
         hung_after: seconds without a heartbeat after which a worker that a plan waits for is taken
             off the cluster; 0 for never.
         objective: what plans minimise, such as "price,makespan"; see `plan.objective`.
+        max_price: what each graph may cost by the workers' prices.
     """
 
     mode: str = "auto"
@@ -48,6 +49,7 @@ class Options:
     hung_after: float | None = None
     max_tasks: int | None = None
     objective: str | None = None
+    max_price: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -57,7 +59,8 @@ class Options:
     @property
     def wishes(self) -> Mapping[str, Any]:
         """What an advisor is asked for beside its store: what differs from the defaults."""
-        wishes = {"objective": self.objective, "min_gain": self.min_gain}
+        names = ("objective", "min_gain", "max_price")
+        wishes = {name: getattr(self, name) for name in names}
         defaults = {name: DEFAULTS["orchestrator"][name.replace("_", "-")] for name in wishes}
         return {k: v for k, v in wishes.items() if v is not None and v != defaults[k]}
 

@@ -71,6 +71,8 @@ class OrchestratorPlugin(SchedulerPlugin):
         hung_after: seconds without a heartbeat after which a worker that a plan waits for is taken
             off the cluster; 0 for never.
         objective: what plans minimise, such as "makespan" or "price,makespan".
+        max_price: what each graph may cost by the workers' prices, which `orchestrator.worker.price`
+            or ORCHESTRATOR_WORKER_PRICE say for an hour.
         advisor: who plans and remembers; None for the one that the configuration names. It
             travels to the scheduler by pickle, and is closed with the plugin.
 
@@ -92,6 +94,7 @@ class OrchestratorPlugin(SchedulerPlugin):
         plan_wait: float | None = None,
         hung_after: float | None = None,
         objective: str | None = None,
+        max_price: float | None = None,
         advisor: Advisor | None = None,
     ) -> None:
         self.options = Options(
@@ -103,6 +106,7 @@ class OrchestratorPlugin(SchedulerPlugin):
             plan_wait=plan_wait,
             hung_after=hung_after,
             objective=objective,
+            max_price=max_price,
         )
         check_advisor(advisor)
         self.advisor = advisor

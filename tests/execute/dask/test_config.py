@@ -129,6 +129,9 @@ def test_an_advisor_is_told_what_differs_from_the_defaults() -> None:
         assert resolve(Options()).wishes == {"objective": "price,makespan"}
         assert resolve(Options(objective="makespan")).wishes == {}
     assert resolve(Options(min_gain=0.1)).wishes == {"min_gain": 0.1}
+    with dask.config.set({"orchestrator.max-price": 2.5}):
+        assert resolve(Options()).wishes == {"max_price": 2.5}
+        assert resolve(Options(max_price=1.0)).wishes == {"max_price": 1.0}
 
 
 def test_an_objective_that_there_is_not_is_named() -> None:
