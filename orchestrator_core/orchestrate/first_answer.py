@@ -34,8 +34,8 @@ MOST = 600
 CHANCES = 2
 """Runs of Dask's own policy that are simulated in each race."""
 
-HEURISTICS = Budget(iterations=0)
-"""Of a Pareto front: it begins with heuristics, and is not searched further."""
+WITHIN = Budget(seconds=0.3)
+"""Of a front of time against money."""
 
 Prices = Callable[[], tuple[Instance, Instance]]
 """The question at expected durations, and at durations that are rarely exceeded."""
@@ -103,7 +103,7 @@ def first_answer_to(
         asked = (forecast, min_gain, "", begun)
         if max_price is None:
             return advice_on(*asked, by_time=_judge)
-        advice = advice_within(max_price, HEURISTICS, *asked, by_time=_judge)
+        advice = advice_within(max_price, WITHIN, *asked, by_time=_judge)
         return advice if _keeps(advice, max_price) else None
 
 

@@ -71,8 +71,8 @@ class OrchestratorPlugin(SchedulerPlugin):
         hung_after: seconds without a heartbeat after which a worker that a plan waits for is taken
             off the cluster; 0 for never.
         objective: what plans minimise, such as "makespan" or "price,makespan".
-        max_price: what each graph may cost by the workers' prices, which `orchestrator.worker.price`
-            or ORCHESTRATOR_WORKER_PRICE say for an hour.
+        max_price: what each graph may cost by the workers' prices for an hour, which
+            `orchestrator.worker.price` or ORCHESTRATOR_WORKER_PRICE say.
         advisor: who plans and remembers; None for the one that the configuration names. It
             travels to the scheduler by pickle, and is closed with the plugin.
 

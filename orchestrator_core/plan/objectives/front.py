@@ -22,13 +22,17 @@ class Front(Generic[T]):
         for value, what in points:
             self.add(value, what)
 
-    def add(self, value: Value, what: T) -> bool:
-        """Take the point unless another one is as good in everything; was it taken?"""
+    def takes(self, value: Value) -> bool:
+        """Is no other point as good in everything, and is there room, or one to replace?"""
         if any(_as_good(known, value) for known, _ in self.points):
             return False
-        kept = [(known, it) for known, it in self.points if not _as_good(value, known)]
-        if len(kept) == len(self.points) >= MOST_POINTS:
+        return len(self.points) < MOST_POINTS or any(_as_good(value, p) for p, _ in self.points)
+
+    def add(self, value: Value, what: T) -> bool:
+        """Take the point, and leave out those that it dominates; was it taken?"""
+        if not self.takes(value):
             return False
+        kept = [(known, it) for known, it in self.points if not _as_good(value, known)]
         self.points = [*kept, (value, what)]
         return True
 

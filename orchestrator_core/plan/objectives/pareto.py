@@ -192,7 +192,7 @@ def _add(front: Front[Schedule], judge: Judge, schedule: Schedule, left: float) 
     """Add the schedule, and the same placement with shorter leases, if they are valid."""
     for each in (schedule, finished(judge, schedule, left=left)):
         value = judge.value(each)
-        if any(value == known for known, _ in front.points):
+        if not front.takes(value):
             continue
         try:
             check_schedule(judge.instance, each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.plan.budget import Budget
@@ -18,7 +19,8 @@ from orchestrator_core.plan.search.shaken import shaken
 NAME = "quick-lists"
 
 DECODED, FEWEST, MOST = 6_000, 10, 150
-"""Tasks that are decoded in a search, and schedules that are tried at least and at most."""
+"""Tasks that are decoded for each heuristic, and in a search; schedules of it at least, and that a
+search tries at most."""
 
 
 def quick_plan(instance: Instance, objective: Objective) -> Schedule | None:
@@ -38,9 +40,10 @@ def _schedules(judge: Judge) -> Iterator[Schedule]:
     found = shaken(instance, judge.value)
     if found is not None:
         yield found
+    most = max(FEWEST, DECODED // max(1, instance.graph.n_instances))
     for planner in OBJECTIVE_PLANNERS:
         if planner.unsupported(instance, judge.objective) is None:
-            yield from planner.schedules(instance)
+            yield from islice(planner.schedules(instance), most)
 
 
 def _bettered(judge: Judge, best: Schedule) -> Schedule:

@@ -1,0 +1,99 @@
+"""A worker that is rented for a part of the time: what lies between k workers and k + 1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orchestrator_core import Budget, Cluster, Instance, Link, TaskGraph, Worker, pareto, plan
+from orchestrator_core.plan.engine.compiled import interpreting
+from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.engine.modes import best_seconds
+from orchestrator_core.plan.objectives.leased import leased
+from tests.plan.tiny import tiny_instances
+
+ALWAYS, NEVER = 0.0, np.inf
+
+DEAR, CHEAP = 36_000.0, 3_600.0
+"""Ten money a second, and one."""
+
+
+def bag(n: int = 12, deadline: float | None = None, only: str | None = None) -> Instance:
+    """Tasks of a second on a dear worker of speed 2 and a cheap one of speed 1; the last task
+    needs the resource `only`, which the dear one has."""
+    builder = TaskGraph.build()
+    for i in range(n):
+        needs = {only: 1} if only and i == n - 1 else {}
+        builder.task(f"t{i}", seconds=1.0, deadline=deadline, resources=needs)
+    dear = Worker("dear", kind="dear", speed=2.0, price=DEAR, resources={"disk": 1})
+    cheap = Worker("cheap", kind="cheap", price=CHEAP)
+    return Instance.price(builder.done(), Cluster([dear, cheap]))
+
+
+def assigned(instance: Instance, since: tuple[float, ...], until: tuple[float, ...]):
+    problem = expand(instance)
+    lease = np.array(since), np.array(until)
+    worker, ends = leased(problem, problem.topological, best_seconds(problem), *lease)
+    return worker.tolist(), ends
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "dear", "ends"),
+    [
+        ((ALWAYS, ALWAYS), (NEVER, NEVER), 8, 4.0),  # speeds 2 and 1
+        ((NEVER, ALWAYS), (NEVER, NEVER), 0, 12.0),
+        ((ALWAYS, ALWAYS), (1.0, NEVER), 2, 10.0),
+        ((9.0, ALWAYS), (10.0, NEVER), 2, 10.0),  # as late as it can be of use
+        ((ALWAYS, ALWAYS), (0.4, NEVER), 0, 12.0),  # too short for any task
+    ],
+)
+def test_nobody_works_but_who_is_rented(since, until, dear: int, ends: float) -> None:
+    worker, last = assigned(bag(), since, until)
+    assert (worker.count(0), last) == (dear, pytest.approx(ends))
+
+
+def test_who_alone_can_run_a_task_is_rented_for_it() -> None:
+    worker, last = assigned(bag(3, only="disk"), (NEVER, ALWAYS), (NEVER, NEVER))
+    assert worker == [1, 1, 0]
+    assert last == pytest.approx(2.0)
+
+
+def test_threads_and_transfers_count() -> None:
+    """Two threads take four tasks of a second in two; their reader waits for what is sent."""
+    builder = TaskGraph.build()
+    names = [builder.task(f"t{i}", seconds=1.0, output_bytes=1e6) for i in range(4)]
+    builder.task("last", seconds=1.0, after=names, resources={"disk": 1})
+    workers = [Worker("a", threads=2), Worker("b", resources={"disk": 1})]
+    cluster = Cluster(workers, Link(latency=0.5, bandwidth=1e6))
+    instance = Instance.price(builder.done(), cluster)
+    worker, last = assigned(instance, (ALWAYS, NEVER), (NEVER, NEVER))
+    assert worker == [0, 0, 0, 0, 1]
+    assert last == pytest.approx(2.0 + 1.5 + 1.0)
+
+
+def test_interpreted_it_is_the_same() -> None:
+    for seed, instance in tiny_instances(range(8)):
+        w = len(instance.cluster)
+        since, until = np.where(np.arange(w) % 2, 1.0, 0.0), np.full(w, 4.0 + seed)
+        compiled = assigned(instance, tuple(since), tuple(until))
+        with interpreting():
+            assert assigned(instance, tuple(since), tuple(until)) == compiled
+
+
+@pytest.mark.parametrize("rented", [1.0, 2.0, 3.0])
+def test_a_front_goes_on_between_one_worker_and_both(rented: float) -> None:
+    """The dear one for x seconds: 12 - 2 x seconds, for as much and 10 x. Without, there are 12
+    seconds for 12, and 4 for 44."""
+    front = pareto(bag(), Budget(iterations=0))
+    ends, price = 12 - 2 * rented, 12 + 8 * rented
+    found = front.within("price", price)
+    assert found is not None
+    assert found.value[0] <= ends * (1 + 1e-9)
+
+
+def test_the_cheapest_plan_that_ends_by_a_deadline_rents_as_little_as_it_can() -> None:
+    """Ten seconds: the dear worker for one of them."""
+    asked = ("heft", "price-subsets")
+    result = plan(bag(deadline=10.0), Budget(iterations=1), asked, objective="price")
+    assert result.value == pytest.approx(20.0)
+    assert result.planner == "price-subsets"
