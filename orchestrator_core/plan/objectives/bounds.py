@@ -16,6 +16,7 @@ from orchestrator_core.plan.engine.modes import best_seconds, over_modes
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.values import SECONDS_PER_HOUR
+from orchestrator_core.plan.objectives.work_by_dates import price_by_dates
 
 MOST_LEVELS = 16
 """Different weights that the tardiness bound tells apart; the others are rounded down to these."""
@@ -89,19 +90,31 @@ def least_work(problem: Problem) -> Floats:
 
 
 def _price(instance: Instance, problem: Problem) -> tuple[float, str]:
-    """The larger of two: every task where its share of the worker is cheapest; and the path of
-    tasks that costs the most, since they run one after another, each within a lease."""
-    share = _busy_price(instance, problem)[0]
+    """The larger of two: every task where its share of the worker is cheapest, as far as deadlines
+    let all of them run there; and the path of tasks that costs the most, since they run one after
+    another, each within a lease."""
+    share, method = _busy_price(instance, problem)
     alone = _cheapest(instance, problem, np.ones_like(problem.threads), np.ones(1))
     path = float(upward_rank(problem, alone, 0.0, 0.0).max())
     if path > share:
         return path, "the dearest path"
-    return share, "the cheapest place for each task"
+    return share, method
 
 
 def _busy_price(instance: Instance, problem: Problem) -> tuple[float, str]:
-    each = _cheapest(instance, problem, problem.threads, problem.worker_threads)
-    return float(each.sum()), "the cheapest place for each task"
+    alone = float(_cheapest(instance, problem, problem.threads, problem.worker_threads).sum())
+    if np.isfinite(problem.deadline).any():
+        shortest = best_seconds(problem).min(axis=1)
+        by_dates = price_by_dates(problem, shortest, _per_thread(instance, problem))
+        if by_dates > alone:
+            return by_dates, "the cheapest places that deadlines leave"
+    return alone, "the cheapest place for each task"
+
+
+def _per_thread(instance: Instance, problem: Problem) -> Floats:
+    """(w,) money for a thread-second."""
+    price = np.array([worker.price for worker in instance.cluster.workers])
+    return np.asarray(price / SECONDS_PER_HOUR / problem.worker_threads, dtype=np.float64)
 
 
 def _cheapest(instance: Instance, problem: Problem, threads: Ints, of: Ints | Floats) -> Floats:

@@ -9,6 +9,7 @@ from orchestrator_core import Budget, Cluster, Instance, Link, TaskGraph, Worker
 from orchestrator_core.plan.engine.compiled import interpreting
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.modes import best_seconds
+from orchestrator_core.plan.objectives.bounds import value_bound
 from orchestrator_core.plan.objectives.leased import leased
 from tests.plan.tiny import tiny_instances
 
@@ -97,3 +98,53 @@ def test_the_cheapest_plan_that_ends_by_a_deadline_rents_as_little_as_it_can() -
     result = plan(bag(deadline=10.0), Budget(iterations=1), asked, objective="price")
     assert result.value == pytest.approx(20.0)
     assert result.planner == "price-subsets"
+
+
+@pytest.mark.parametrize(
+    ("deadline", "least"), [(12.0, 12.0), (10.0, 20.0), (7.0, 32.0), (5.0, 40.0), (4.0, 44.0)]
+)
+def test_what_must_be_done_by_a_date_has_its_price(deadline: float, least: float) -> None:
+    """By 12 - 2 x seconds the dear worker has to take x seconds of the work, which the bound splits
+    as it likes: 12 + 8 x."""
+    instance = bag(deadline=deadline)
+    for criterion in ("price", "busy-price"):
+        assert value_bound(instance, criterion).value == pytest.approx(least)
+    with interpreting():
+        assert value_bound(instance, "price").value == pytest.approx(12.0)
+
+
+def test_who_has_no_deadline_is_done_where_it_is_cheapest() -> None:
+    """Six by three seconds, of which the dear worker takes 1.5 s; six whenever: 3 + 15 + 6."""
+    builder = TaskGraph.build()
+    for i in range(12):
+        builder.task(f"t{i}", seconds=1.0, deadline=3.0 if i % 2 else None)
+    instance = Instance.price(builder.done(), bag().cluster)
+    assert value_bound(instance, "price").value == pytest.approx(24.0)
+
+
+def test_a_producer_shares_the_deadline_of_who_needs_it() -> None:
+    """Ten tasks without a deadline, and one that needs them and ends by 10: 11 s of work, 10 s of
+    which fit on the cheap worker; half a second of the dear one does the other."""
+    builder = TaskGraph.build()
+    names = [builder.task(f"t{i}", seconds=1.0) for i in range(10)]
+    builder.task("last", seconds=1.0, after=names, deadline=10.0)
+    instance = Instance.price(builder.done(), bag().cluster)
+    assert value_bound(instance, "price").value == pytest.approx(15.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_price_by_dates_is_below_every_plan_of_many_unlike_tasks(seed: int) -> None:
+    """More kinds than the linear program takes: it only chooses prices, the bound is over all."""
+    random = np.random.default_rng(seed)
+    builder = TaskGraph.build()
+    for i in range(400):
+        builder.task(f"t{i}", kind=f"k{i}", seconds=1.0, deadline=60.0)
+    workers = [
+        Worker(f"w{b}", kind=f"w{b}", price=3600.0 * float(random.uniform(1, 9))) for b in range(12)
+    ]
+    instance = Instance(
+        builder.done(), Cluster(workers), random.lognormal(0.0, 0.8, (400, 12)).astype(np.float64)
+    )
+    bound = value_bound(instance, "price").value
+    found = plan(instance, Budget(iterations=2), ("heft", "price-subsets"), objective="price")
+    assert 0.4 * found.value < bound <= found.value
