@@ -100,7 +100,7 @@ class Conducted(Generic[P, T]):
         given, traced = self.traced(args, kwargs)
         self._last = traced
         self._learn(given, traced)
-        if traced.program is None:
+        if not traced.is_to_run:
             return self.original(*args, **kwargs)
         return cast(T, traced(given.arrays))
 

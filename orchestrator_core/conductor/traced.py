@@ -24,7 +24,11 @@ tracing_for: contextvars.ContextVar[Goal | None] = contextvars.ContextVar(
 )
 """The goal of the conducted function that is being traced now: those inside it are part of it."""
 
-COMPILED = frozenset({"DebugEffect", "OrderedDebugEffect", "IOEffect", "OrderedIOEffect"})
+CHECKED = "ErrorEffect"
+"""That of checks, of which ``checkify`` outside makes values; else they are for who runs the
+function as it is."""
+
+COMPILED = frozenset({"DebugEffect", "OrderedDebugEffect", "IOEffect", "OrderedIOEffect", CHECKED})
 """Side effects that a function has when it is compiled, too: it is, as ``jax.jit`` would do it."""
 
 
@@ -35,7 +39,7 @@ class Traced:
         program: None if JAX cannot trace it, or not for itself. reason: why the function runs as it
             was; empty if it is conducted.
         captured: tracers of an outer trace that the function has closed over.
-        donated: which of the arrays that it is given.
+        donated: which of the arrays that it is given. has_checks: does it check values?
     """
 
     def __init__(
@@ -45,7 +49,9 @@ class Traced:
         returned: Returned | None = None,
         captured: tuple[Any, ...] = (),
         donated: tuple[bool, ...] = (),
+        has_checks: bool = False,
     ) -> None:
+        self.has_checks = has_checks
         self.program, self.reason = program, reason
         self.captured, self._returned = captured, returned
         self.donated = donated
@@ -72,9 +78,15 @@ class Traced:
             self.program is not None
             and self.program.goal.check == "none"
             and not self.captured
+            and not self.has_checks
             and self._returned is not None
             and all(self._returned.is_array)
         )
+
+    @property
+    def is_to_run(self) -> bool:
+        """Is it what runs now, and not the function as it was?"""
+        return self.program is not None and (not self.has_checks or _jax.is_tracing())
 
     def __call__(self, arrays: list[Any]) -> Any:
         if not self._is_checked:
@@ -139,7 +151,7 @@ def trace(function: Callable[..., Any], given: Given, goal: Goal, planner: Plann
     jaxpr, donated = opened(jaxpr)
     program = Program(jaxpr, goal, planner)
     reason = _of_effects(effects) or program.why_placed
-    return Traced(program, reason, found[-1], tuple(captured), donated)
+    return Traced(program, reason, found[-1], tuple(captured), donated, CHECKED in effects)
 
 
 def _run(program: Program, *arrays: Any) -> list[Any]:

@@ -53,6 +53,32 @@ def test_only_checks_that_are_asked_for_are_made() -> None:
     assert error.get() is None
 
 
+def checks(x: Any) -> Any:
+    checkify.check(jnp.all(x > 0), "not all are positive: {x}", x=x.sum())
+    return jnp.log(x)
+
+
+@pytest.mark.parametrize("kind", [jnp.asarray, np.asarray], ids=["jax", "numpy"])
+def test_checks_of_its_own_are_made_values_by_whoever_asks(kind: Any) -> None:
+    """It failed for NumPy's arrays, and else ran each operation by itself."""
+    checked = checkify.checkify(conduct(checks))
+    error, made = checked(kind([1.0, 2.0]))
+    assert error.get() is None
+    np.testing.assert_allclose(made, np.log([1.0, 2.0]), rtol=1e-6)
+    error, _ = checked(kind([1.0, -2.0]))
+    assert "not all are positive: -1.0" in error.get()
+    primitives = {each.primitive.name for each in jax.make_jaxpr(checked)(kind([1.0])).eqns}
+    assert "jit" in primitives, "compiled as a whole"
+
+
+def test_nobody_outside_has_to_ask_for_its_checks() -> None:
+    assert conduct(checks)(jnp.array([1.0])).tolist() == [0.0]
+    with pytest.raises(Exception, match="not all are positive"):
+        conduct(checks)(jnp.array([-1.0]))
+    with pytest.raises(ValueError, match="not functionalized"):
+        jax.jit(conduct(checks))(jnp.array([1.0]))
+
+
 @pytest.mark.parametrize(
     "made", [lambda f: conduct(jax.grad(f)), lambda f: jax.grad(conduct(f))], ids=["in", "out"]
 )

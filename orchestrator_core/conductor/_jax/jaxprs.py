@@ -164,6 +164,13 @@ def scan_params(
     return {**params, "ft_in": trees.pack(tuple(taken)), "ft_out": trees.pack(tuple(made))}
 
 
+def is_tracing() -> bool:
+    """Does anybody trace in this thread, also of a function without arguments?"""
+    from jax._src import core  # there is no promised name in any version
+
+    return not core.trace_state_clean()
+
+
 @contextlib.contextmanager
 def no_trace() -> Iterator[None]:
     """Meanwhile what is computed from constants is computed at once, whoever traces outside."""

@@ -4,7 +4,8 @@ On a GPU, wherever fewer kernels and better filled ones pay for putting the othe
 side. A CPU computes products side by side by itself, and then multiplies as fast (measured: one
 product of 1 to 4096 rows takes 0.8 to 3 times as long as three or eight). In a loop it does not,
 and there one product saves the calls of the others, if what is put side by side stays the same in
-all steps, as with the four matrices of an LSTM (0.23 to 0.9 of the time, up to 64 x 64).
+all steps, as with the four matrices of an LSTM (0.23 to 0.9 of the time, up to 64 x 64). What the
+next step waits for is no part of one product with what it does not: that may leave the loop.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from orchestrator_core.conductor.cost.fusion_facts import LOOPS
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.loops import with_bodies
+from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.ir.written import in_place_of
@@ -33,11 +35,17 @@ Same: TypeAlias = Set[Atom] | None
 """In the body of a loop, what is the same in all steps; None outside of loops."""
 
 
-def merged(graph: Graph, goal: Goal, same: Same = None) -> tuple[Graph, list[Site]]:
-    """The graph and all bodies of its loops, with products merged where that is faster."""
+def merged(
+    graph: Graph, goal: Goal, same: Same = None, carried: int = 0
+) -> tuple[Graph, list[Site]]:
+    """The graph and all bodies of its loops, with products merged where that is faster.
+
+    Args:
+        carried: so many of its first outputs are what the next step of a loop begins with.
+    """
     same = None if same is None else _same(graph, same)
     graph, sites = _in_bodies(graph, goal, same)
-    for side, outputs in list(groups(graph)):
+    for side, outputs in _parted(graph, carried):
         # What was merged before has changed what these read, and what needs what.
         group = independent(graph, [graph.producer[each] for each in outputs], side)
         if len(group) < 2:
@@ -51,11 +59,24 @@ def merged(graph: Graph, goal: Goal, same: Same = None) -> tuple[Graph, list[Sit
     return graph, sites
 
 
+def _parted(graph: Graph, carried: int) -> list[tuple[int, list[Value]]]:
+    """The groups, each of those alone that the next step waits for, or that it does not."""
+    waited = needed(graph, graph.outputs[:carried])
+    found = []
+    for side, outputs in groups(graph):
+        for is_waited in (True, False):
+            part = [each for each in outputs if (each in waited) == is_waited]
+            if len(part) > 1:
+                found.append((side, part))
+    return found
+
+
 def _in_bodies(graph: Graph, goal: Goal, same: Same) -> tuple[Graph, list[Site]]:
     sites: list[Site] = []
     nodes = []
     for node in graph.nodes:
-        done = [merged(body, goal, _within(node, body, same)) for body in node.bodies]
+        carried = scan_counts(node.params)[1] if node.name == "scan" else 0
+        done = [merged(body, goal, _within(node, body, same), carried) for body in node.bodies]
         sites += [site for _, found in done for site in found]
         if any(new is not body for (new, _), body in zip(done, node.bodies, strict=True)):
             node = with_bodies(node, [new for new, _ in done])

@@ -23,6 +23,9 @@ CHOSEN_SHARED = "done within the steps of each"
 GAIN = 0.9
 """It must take less than this part of the time, by prediction."""
 
+LEAST = 0.01
+"""Part of the time of all that is around it that it must save."""
+
 
 def absorb(graph: Graph, node: Node, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph whose loop has taken in what nobody else reads, if it is then cheaper, or for
@@ -35,9 +38,11 @@ def absorb(graph: Graph, node: Node, goal: Goal) -> tuple[Graph, list[Site]]:
     before, after = price(part), price(done)
     if not _is_taken(node, FOUND, before, after, goal):
         return graph, []
+    made = in_place_of(graph, [node, *found.late], done, outputs)
+    if goal.decided(NAME, node.source, FOUND) is None and not _gains(graph, made, goal):
+        return graph, []
     reason = f"{len(found.nodes)} operations leave no arrays of all steps"
-    site = Site(NAME, node.source, FOUND, CHOSEN, reason, before, after)
-    return in_place_of(graph, [node, *found.late], done, outputs), [site]
+    return made, [Site(NAME, node.source, FOUND, CHOSEN, reason, before, after)]
 
 
 def absorb_shared(graph: Graph, loops: Sequence[Node], goal: Goal) -> tuple[Graph, list[Site]]:
@@ -79,6 +84,16 @@ def _part(graph: Graph, node: Node, found: Gathered) -> tuple[Graph, list[Value]
     read = dict.fromkeys(i for each in nodes for i in each.inputs if isinstance(i, Value))
     inputs = tuple(value for value in read if value not in made)
     return Graph(inputs, tuple(outputs), tuple(nodes), {}), outputs
+
+
+def _gains(graph: Graph, made: Graph, goal: Goal) -> bool:
+    """Does the whole gain, too? What the loop keeps now for what comes after it may be more than
+    what it has taken in; for time it may take more bytes only by the part of the time that it
+    saves."""
+    before, after = price(graph), price(made)
+    saved = 1.0 - after.seconds / max(before.seconds, 1e-12)
+    more = after.temp_bytes / max(before.temp_bytes, 1) - 1.0
+    return more <= 0 if goal.objective == "memory" else saved > LEAST and more <= saved
 
 
 def _is_left_alone(node: Node, found: str, goal: Goal) -> bool:

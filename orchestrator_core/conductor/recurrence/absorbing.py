@@ -100,7 +100,8 @@ class Absorbing:
             index, slices = now
             known = dict(whole)
             known |= {k: jnp.expand_dims(x, places[k]) for k, x in slices.items()}
-            return self._step(consts, carry, [known[k] for k in range(len(given))], index)
+            bare = {self.read[k]: x for k, x in slices.items()}
+            return self._step(consts, carry, [known[k] for k in range(len(given))], bare, index)
 
         counter = jnp.arange(scan.length) if self._counts else None
         turns = (counter, cut), scan.length, scan.reverse, self._unroll
@@ -120,12 +121,20 @@ class Absorbing:
         return any(node.name == "iota" for node in self.found.nodes)
 
     def _step(
-        self, consts: Sequence[Any], carry: Sequence[Any], given: Sequence[Any], index: Any
+        self,
+        consts: Sequence[Any],
+        carry: Sequence[Any],
+        given: Sequence[Any],
+        bare: dict[Slice, Any],
+        index: Any,
     ) -> tuple[list[Any], list[Any]]:
+        """`bare`: what a step reads without the axis of the steps: as it is, so that nobody takes
+        what goes into the loop for something that the loop makes."""
         scan, known = self.scan, dict(zip(self.read, given, strict=True))
         state, sums = carry[: len(scan.carry)], carry[len(scan.carry) :]
         tile = Tile({STEP: index}, {STEP: 1})
-        xs = [self._slice(x, leading(x, scan.length), known, tile)[0] for x in scan.xs]
+        at_step = [(x, leading(x, scan.length)) for x in scan.xs]
+        xs = [bare[at] if at in bare else self._slice(*at, known, tile)[0] for at in at_step]
         made = evaluate(scan.body, [*consts, *state, *xs])
         state, ys = made[: len(state)], made[len(state) :]
         for value, y in zip(scan.ys, ys, strict=True):

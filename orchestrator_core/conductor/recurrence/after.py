@@ -7,13 +7,14 @@ from typing import Any
 
 from orchestrator_core.conductor.cost import Device
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan, stacked
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.recurrence.batchable import is_batchable
 from orchestrator_core.conductor.recurrence.batches import at_once
 from orchestrator_core.conductor.recurrence.cut import IN, OUT, Cut
-from orchestrator_core.conductor.recurrence.parts import needed, piece, reached, sources, trimmed
+from orchestrator_core.conductor.recurrence.parts import piece, reached, sources, trimmed
 from orchestrator_core.conductor.recurrence.prices import alone, batched, crossing
 from orchestrator_core.conductor.recurrence.splice import spliced
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchestrator_core.conductor.facts.affine import System
+from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.scan import Scan
-from orchestrator_core.conductor.recurrence.parts import needed
 
 
 def in_order(scan: Scan, systems: Sequence[System]) -> list[System]:

@@ -16,10 +16,11 @@ import numpy as np
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.facts.affine import System
 from orchestrator_core.conductor.ir.evaluate import evaluate
+from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.scan import Scan
 from orchestrator_core.conductor.ir.value import Value
-from orchestrator_core.conductor.recurrence.parts import needed, piece
+from orchestrator_core.conductor.recurrence.parts import piece
 from orchestrator_core.conductor.recurrence.tangents import without_stops
 
 Arrays = Sequence[Any]

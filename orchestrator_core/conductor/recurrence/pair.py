@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan
-from orchestrator_core.conductor.recurrence.parts import needed
 
 
 @dataclass(frozen=True, eq=False)

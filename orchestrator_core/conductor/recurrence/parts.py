@@ -19,15 +19,6 @@ def reached(graph: Graph, seeds: Iterable[Value]) -> set[Value]:
     return found
 
 
-def needed(graph: Graph, outputs: Iterable[Atom]) -> set[Value]:
-    """The outputs, and all that they are computed of."""
-    found = {each for each in outputs if isinstance(each, Value)}
-    for node in reversed(graph.nodes):
-        if not found.isdisjoint(node.outputs):
-            found.update(each for each in node.inputs if isinstance(each, Value))
-    return found
-
-
 def piece(graph: Graph, inputs: Sequence[Value], outputs: Sequence[Atom]) -> Graph:
     """The part of the graph that makes `outputs` of `inputs`, which may be anywhere inside; also
     only some of what a node makes."""

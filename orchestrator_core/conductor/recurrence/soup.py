@@ -14,9 +14,9 @@ from typing import Any
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
-from orchestrator_core.conductor.recurrence.parts import needed
 from orchestrator_core.conductor.recurrence.products import LEFT, RIGHT, Products
 from orchestrator_core.conductor.recurrence.terms import Formula, Leaf, Terms, terms_of
 

@@ -12,12 +12,12 @@ from orchestrator_core.conductor.cost import price
 from orchestrator_core.conductor.facts.monoid import is_associative
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.recurrence.absorb import absorb, absorb_shared
 from orchestrator_core.conductor.recurrence.derived import derived, in_loops
 from orchestrator_core.conductor.recurrence.name import NAME
-from orchestrator_core.conductor.recurrence.parts import needed
 from orchestrator_core.conductor.recurrence.soup import Soup, soups
 from orchestrator_core.conductor.recurrence.unparalleled import in_a_loop
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site

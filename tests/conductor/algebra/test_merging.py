@@ -153,6 +153,32 @@ def test_the_matrices_of_an_lstm_are_one_in_each_step() -> None:
     assert [node.output.shape for node in products] == [(3, 32)] * 2
 
 
+def test_what_the_next_step_waits_for_is_not_one_with_what_may_leave_the_loop() -> None:
+    """A backward loop makes both ``g @ w.T``, the gradient of what it read, and ``g @ u.T``, which
+    goes on: the first is one product for all steps after the loop, if it is left alone."""
+
+    def step(h: Any, x: Any, w: Any, u: Any) -> Any:
+        g = jnp.cos(x + h)
+        return g @ u, g @ w
+
+    def function(h: Any, xs: Any, w: Any, u: Any) -> Any:
+        return jax.lax.scan(lambda h, x: step(h, x, w, u), h, xs)
+
+    def both_go_on(h: Any, xs: Any, w: Any, u: Any) -> Any:
+        def turn(h: Any, x: Any) -> Any:
+            one, other = step(h, x, w, u)
+            return one + jnp.sin(other), None
+
+        return jax.lax.scan(turn, h, xs)[0]
+
+    args = array(3, 8), array(6, 3, 8), array(8, 8), array(8, 8)
+    with on_device(known_device("cpu", "cpu")):
+        _, apart = rewritten(function, args, Goal(), rtol=1e-5)
+        _, together = rewritten(both_go_on, args, Goal(), rtol=1e-5)
+    assert not apart
+    assert [site.is_changed for site in together] == [True]
+
+
 @pytest.mark.parametrize("what", ["while", "branch", "made of what stays"])
 def test_in_other_loops(what: str) -> None:
     def both(h: Any, u: Any) -> Any:
