@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from orchestrator_core.conductor.algebra.judged import site
 from orchestrator_core.conductor.cost import Device, this_device
+from orchestrator_core.conductor.cost.fusion_facts import LOOPS
 from orchestrator_core.conductor.cost.lying import Lying, Numbers, free_axes, is_better_turned
 from orchestrator_core.conductor.cost.operand_copies import swapped, with_copies
 from orchestrator_core.conductor.cost.roofline import TURNING, seconds_of_product, turning_s
@@ -47,6 +48,8 @@ def turned(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
         if seen is None or seen.left.size < SMALL:
             continue
         if not is_better_turned(seen.left, seen.right, seen.numbers):
+            continue
+        if _is_made_to_lie(graph, seen.left):
             continue
         both = _prices(node, seen, device, copies)
         decided = site(node, FOUND, "its operands and its result turned", both, goal, WORTH)
@@ -104,6 +107,20 @@ def _lying(graph: Graph, node: Node, side: int) -> Lies | None:
     if free != sorted(free):
         return None
     return maker.inputs[0], tuple(order[k] for k in inner), tuple(order[k] for k in batch)
+
+
+def _is_made_to_lie(graph: Graph, value: Value) -> bool:
+    """Is it spread from what is smaller, in loops? XLA makes it as the product wants it to lie (the
+    one-hot masks of a layer of experts: turned, 1.3 times the time of the layer)."""
+    seen, open_ = {value}, [value]
+    while open_:
+        node = graph.producer.get(open_.pop())
+        if node is None or node.name not in LOOPS:
+            return False
+        read = {each for each in node.inputs if isinstance(each, Value) and each not in seen}
+        open_ += [each for each in read if 2 * each.size > value.size]
+        seen |= read
+    return True
 
 
 def _view(graph: Graph, node: Node) -> Node | None:

@@ -122,6 +122,25 @@ def test_no_large_product_is_left_with_its_left_operand_turned() -> None:
     assert ours.count("lhs_contracting_dims={1}") == 0
 
 
+def test_what_is_spread_from_less_is_made_to_lie_as_it_is_wanted() -> None:
+    """Masks of which expert gets a row in which place: XLA makes them as the product reads them. Of
+    an argument it does not, nor of what is made of one element by element."""
+
+    def dispatched(mask: Any, x: Any) -> Any:
+        return jnp.einsum("nec,nd->ecd", mask, x)
+
+    def masks(expert: Any, place: Any) -> Any:
+        return jax.nn.one_hot(expert, 8)[:, :, None] * jax.nn.one_hot(place, 64)[:, None]
+
+    expert, place, x = jnp.arange(512) % 8, jnp.arange(512) // 8, array(512, 8)
+    made = lambda expert, place, x: dispatched(masks(expert, place), x)  # noqa: E731
+    assert rewritten(made, [expert, place, x])[1] == []
+    for change in (lambda mask: mask, jnp.tanh):
+        given = masks(expert, place), x
+        sites = rewritten(lambda mask, x, f=change: dispatched(f(mask), x), given)[1]
+        assert [site.found for site in sites] == [FOUND]
+
+
 def test_it_is_left_alone_on_another_device() -> None:
     with on_device(known_device("NVIDIA H200", "gpu")):
         assert rewritten(jax.grad(mlp, (2, 3)), GIVEN)[1] == []
