@@ -38,7 +38,7 @@ COMPLEX_CALLS = {
     **dict.fromkeys(("mul", "square"), 0.14),
     "div": 0.35,
     "abs": 0.75,
-    "exp": 6.0,
+    "exp": 25.0,
     **dict.fromkeys(("log", "rsqrt", "sqrt"), 17.0),
 }
 """How many calls of ``exp`` of a real number take as long as one of these of a complex number, of
