@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from orchestrator_core import Budget, Cluster, Instance, Link, TaskGraph, Worker, pareto, plan
+from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.plan.engine.compiled import interpreting
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.objectives.bounds import value_bound
 from orchestrator_core.plan.objectives.leased import leased
+from tests.plan.objectives.test_bounds_and_planners import optimal_value
 from tests.plan.tiny import tiny_instances
 
 ALWAYS, NEVER = 0.0, np.inf
@@ -148,3 +152,48 @@ def test_the_price_by_dates_is_below_every_plan_of_many_unlike_tasks(seed: int) 
     bound = value_bound(instance, "price").value
     found = plan(instance, Budget(iterations=2), ("heft", "price-subsets"), objective="price")
     assert 0.4 * found.value < bound <= found.value
+
+
+def test_the_price_by_dates_is_below_the_least_price_of_tiny_instances() -> None:
+    """With several threads, transfers, workers that cost nothing, and tasks without a deadline."""
+    by_dates = 0
+    for seed in range(60):
+        instance = _hurried(seed)
+        for criterion in ("price", "busy-price"):
+            try:
+                least = optimal_value(instance, criterion, 1.0).value[0]
+            except InfeasibleInstance:
+                continue
+            bound = value_bound(instance, criterion)
+            assert bound.value <= least * (1 + 1e-9), (seed, criterion)
+            by_dates += bound.method == "the cheapest places that deadlines leave"
+    assert by_dates >= 30
+
+
+def _hurried(seed: int) -> Instance:
+    """Little more time than it takes."""
+    random = np.random.default_rng(seed)
+    builder, names = TaskGraph.build(), list[str]()
+    for i in range(int(random.integers(3, 6))):
+        after = [name for name in names if random.random() < 0.25]
+        threads, seconds = int(random.choice([1, 1, 2])), 2.0 * float(random.integers(1, 4))
+        nbytes = float(random.integers(0, 3))
+        more = {"threads": threads, "output_bytes": nbytes, "after": after}
+        names.append(builder.task(f"t{i}", seconds=seconds, **more))
+    workers = [
+        Worker(
+            f"w{b}",
+            kind=f"w{b}",
+            speed=float(random.choice([1, 2])),
+            threads=int(random.choice([1, 2, 2])) if b else 2,
+            price=3600 * float(random.choice([0, 1, 2, 5])),
+        )
+        for b in range(int(random.integers(2, 4)))
+    ]
+    graph = builder.done()
+    cluster = Cluster(workers, Link(latency=0.0, bandwidth=1.0))
+    free = Instance.price(graph, cluster)
+    until = optimal_value(free, "makespan", 1.0).value[0] * random.uniform(1.0, 1.6)
+    deadline = np.where(random.random(len(graph)) < 0.15, np.inf, until)
+    deadline.flags.writeable = False
+    return Instance.price(replace(graph, deadline=deadline), cluster)
