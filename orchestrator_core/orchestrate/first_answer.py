@@ -34,8 +34,9 @@ MOST = 600
 CHANCES = 2
 """Runs of Dask's own policy that are simulated in each race."""
 
-WITHIN = Budget(seconds=0.3)
-"""Of a front of time against money."""
+WITHIN, MOST_WITHIN = Budget(seconds=0.3), 300
+"""Of a front of time against money, beside a second for the leases that a limit buys of so many
+tasks."""
 
 Prices = Callable[[], tuple[Instance, Instance]]
 """The question at expected durations, and at durations that are rarely exceeded."""
@@ -103,6 +104,9 @@ def first_answer_to(
         asked = (forecast, min_gain, "", begun)
         if max_price is None:
             return advice_on(*asked, by_time=_judge)
+        is_large = instance.graph.n_instances > MOST_WITHIN
+        if is_large and not keeps(price_of(instance, result.schedule), max_price):
+            return None
         advice = advice_within(max_price, WITHIN, *asked, by_time=_judge)
         return advice if _keeps(advice, max_price) else None
 

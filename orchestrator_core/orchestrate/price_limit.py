@@ -12,9 +12,11 @@ from orchestrator_core.orchestrate.expect import expected_makespan
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.share import share_of
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.judge import keeps
 from orchestrator_core.plan.objectives.pareto import ParetoFront, ParetoPoint, pareto
+from orchestrator_core.plan.objectives.part_leases import within
 from orchestrator_core.plan.objectives.values import evaluate
 from orchestrator_core.plan.schedule import Schedule
 
@@ -30,7 +32,7 @@ def within_price(forecast: Forecast, limit: float, budget: Budget | None) -> tup
     price = price_of(forecast.instance, forecast.result.schedule)
     if keeps(price, limit):
         return forecast, ""
-    front = _front(forecast, budget or share_of(forecast.instance))
+    front = _front(forecast, limit, budget or share_of(forecast.instance))
     point = front.within("price", limit)
     if point is not None:
         remark = f"the best plan costs {price:.3g}, more than {limit:g}; "
@@ -50,11 +52,14 @@ def price_first(objective: Objective) -> Objective:
     return Objective(("price", *(name for name in objective.criteria if name != "price")))
 
 
-def _front(forecast: Forecast, budget: Budget) -> ParetoFront:
-    """What is not dominated in (the first criterion beside the price, the price)."""
+def _front(forecast: Forecast, limit: float, budget: Budget) -> ParetoFront:
+    """What is not dominated in (the first criterion beside the price, the price); finest where it
+    costs about the limit."""
     others = [name for name in forecast.objective.criteria if name != "price"] or ["makespan"]
-    seeds = (forecast.result.schedule,)
-    return pareto(forecast.instance, budget, (others[0], "price"), seeds)
+    instance = forecast.instance
+    placed = (place(instance, choice) for choice in within(instance, limit))
+    near = [schedule for schedule in placed if isinstance(schedule, Schedule)]
+    return pareto(instance, budget, (others[0], "price"), (forecast.result.schedule, *near))
 
 
 def _with(forecast: Forecast, point: ParetoPoint, remark: str) -> Forecast:

@@ -12,8 +12,11 @@ from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.plan.engine.compiled import interpreting
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.modes import best_seconds
+from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.objectives.bounds import value_bound
 from orchestrator_core.plan.objectives.leased import leased
+from orchestrator_core.plan.objectives.part_leases import within
+from orchestrator_core.plan.objectives.values import evaluate
 from tests.plan.objectives.test_bounds_and_planners import optimal_value
 from tests.plan.tiny import tiny_instances
 
@@ -102,6 +105,20 @@ def test_the_cheapest_plan_that_ends_by_a_deadline_rents_as_little_as_it_can() -
     result = plan(bag(deadline=10.0), Budget(iterations=1), asked, objective="price")
     assert result.value == pytest.approx(20.0)
     assert result.planner == "price-subsets"
+
+
+@pytest.mark.parametrize(("limit", "ends"), [(19.9, 11.0), (20.0, 10.0), (33.0, 7.0), (44.0, 4.0)])
+def test_a_limit_buys_as_much_of_the_dear_worker_as_it_can(limit: float, ends: float) -> None:
+    """Half a second of it does a task: 12 - n seconds for 12 + 4 n money."""
+    instance = bag()
+    placed = [place(instance, choice) for choice in within(instance, limit)]
+    values = [evaluate(instance, each, "makespan,price") for each in placed]
+    assert min(end for end, price in values if price <= limit * (1 + 1e-9)) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize("limit", [11.0, 12.0])
+def test_what_one_worker_alone_costs_buys_no_other(limit: float) -> None:
+    assert not list(within(bag(), limit))
 
 
 @pytest.mark.parametrize(
