@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.objectives.leased import leased
 from orchestrator_core.plan.objectives.renting import Ranking, Renting
@@ -91,7 +91,7 @@ class _Ladder:
     def _takes(self, k: int, part: float) -> float:
         return self.ends[k - 1] + part * (self.ends[k] - self.ends[k - 1])
 
-    def _done(self, k: int, begin: float, end: float) -> tuple[np.ndarray, float]:
+    def _done(self, k: int, begin: float, end: float) -> tuple[Ints, float]:
         since, until = self._leases(k, begin, end)
         renting = self.renting
         return leased(renting.problem, renting.order, renting.seconds, since, until)

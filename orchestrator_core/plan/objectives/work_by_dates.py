@@ -60,6 +60,8 @@ def _dearer(work: Floats, price: Floats, room: Floats) -> Floats:
 
     rows, amount = _alike(work)
     k, w = rows.shape
+    if k == 0:
+        return np.zeros(w)
     may = np.isfinite(rows)
     used = np.where(may, rows, 0.0) * amount[:, None]
     cost = (used * price).ravel()
@@ -81,7 +83,7 @@ def _dearer(work: Floats, price: Floats, room: Floats) -> Floats:
 
 def _alike(work: Floats) -> tuple[Floats, Floats]:
     """Kinds of tasks: (k, w) their times over the least of them, and (k,) the sum of the leasts. Of
-    too many kinds some stand for all."""
+    too many kinds some stand for all; none are those that take no time somewhere."""
     least = work.min(axis=1)
     some = least > 0
     ratio = work[some] / least[some, None]

@@ -153,6 +153,16 @@ def test_a_producer_shares_the_deadline_of_who_needs_it() -> None:
     assert value_bound(instance, "price").value == pytest.approx(15.0)
 
 
+def test_who_takes_no_time_somewhere_costs_nothing_there() -> None:
+    """On the dear worker both take no time, whatever the deadline; on the free one, too long."""
+    graph = TaskGraph.build()
+    for name in ("a", "b"):
+        graph.task(name, seconds=1.0, deadline=1.0)
+    cluster = Cluster([Worker("dear", kind="dear", price=DEAR), Worker("free", kind="free")])
+    instance = Instance(graph.done(), cluster, np.array([[0.0, 5.0], [0.0, 5.0]]))
+    assert value_bound(instance, "price").value == 0.0
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_price_by_dates_is_below_every_plan_of_many_unlike_tasks(seed: int) -> None:
     """More kinds than the linear program takes: it only chooses prices, the bound is over all."""
