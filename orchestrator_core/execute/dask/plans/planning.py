@@ -25,6 +25,7 @@ from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot
 from orchestrator_core.execute.live import Course, LivePlan
+from orchestrator_core.plan.dates import has_deadlines
 from orchestrator_core.plan.objective import MAKESPAN
 
 log = logging.getLogger("orchestrator.dask")
@@ -201,8 +202,7 @@ class Planning:
         if plan is None or not advice.adopted:
             return advice.reason
         default, gain = plan.default_predicted, self._options.min_gain or 0.0
-        by_time = advice.objective == MAKESPAN and advice.max_price is None
-        if by_time and default is not None and plan.predicted > default * (1.0 - gain):
+        if _is_by_time(advice) and default is not None and plan.predicted > default * (1.0 - gain):
             return (
                 f"{plan.predicted:.3g} s planned against {default:.3g} s by Dask: too small a gain"
             )
@@ -251,3 +251,10 @@ def _think(run: GraphRun, slots: dict[Key, Slot], advisor: Advisor) -> Advice:
     if advice.plan is not None and advice.adopted:
         slots.update(slots_of(advice.plan.schedule, run.snapshot, run.cluster.index))
     return advice
+
+
+def _is_by_time(advice: Advice) -> bool:
+    """Is the plan for the least makespan, and for nothing that comes before that?"""
+    if advice.objective != MAKESPAN or advice.max_price is not None:
+        return False
+    return advice.instance is None or not has_deadlines(advice.instance.graph)
