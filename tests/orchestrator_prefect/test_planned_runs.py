@@ -122,7 +122,7 @@ def test_how_large_arguments_are_is_written_down_and_told_where_no_run_had_the_l
     observed = store.observations(graph.kinds[:1])
     assert [each.features["size"] for each in observed] == [120_000.0, 1200.0]
     store.close()
-    told = [each.getMessage() for each in said if "no run yet" in each.getMessage()]
+    told = [each.getMessage() for each in said if "nothing learned yet" in each.getMessage()]
     assert told == [
         "nothing learned yet with rows (flow) = 120,000, only with 1,200: foretold as of those"
     ]
