@@ -18,13 +18,13 @@ from orchestrator_core.plan.objectives.bounds import value_bound
 from orchestrator_core.plan.warm import warm_up
 from orchestrator_core.store.memory import MemoryStore
 
-SIZES, SEEDS = (50, 300, 1500), range(3)
+SIZES, SEEDS = (50, 300), range(100, 102)
 PARTS, DEADLINES = (0.1, 0.3, 0.5, 0.7, 0.9), (1.2, 1.7, 2.4, 3.4)
 """Limits from the least price to that of the fastest plan, and deadlines in its makespans."""
 
 QUICK, CALM = Budget(seconds=0.2), Budget(seconds=1.0)
 
-STEPS = 30
+STEPS = 20
 """Halvings of an interval of seconds."""
 
 
@@ -65,12 +65,12 @@ def _soonest(instance: Instance, limit: float, most: float) -> float:
     def costs_more(seconds: float) -> bool:
         return value_bound(by(instance, seconds), "price").value > limit * (1 + 1e-9)
 
-    return max(lower_bound(instance).seconds, _last(costs_more, most))
+    return _last(costs_more, lower_bound(instance).seconds, most)
 
 
-def _last(holds: Callable[[float], bool], most: float) -> float:
-    """The largest number, about, for which something holds that holds for all smaller ones."""
-    low, high = 0.0, most
+def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest number between two, about, for which something holds that holds for all smaller
+    ones."""
     for _ in range(STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
