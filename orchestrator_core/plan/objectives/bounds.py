@@ -15,7 +15,7 @@ from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.modes import best_seconds, over_modes
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 from orchestrator_core.plan.objective import Objective
-from orchestrator_core.plan.objectives.values import SECONDS_PER_HOUR
+from orchestrator_core.plan.objectives.values import per_second
 from orchestrator_core.plan.objectives.work_by_dates import price_by_dates
 
 MOST_LEVELS = 16
@@ -105,21 +105,16 @@ def _busy_price(instance: Instance, problem: Problem) -> tuple[float, str]:
     alone = float(_cheapest(instance, problem, problem.threads, problem.worker_threads).sum())
     if np.isfinite(problem.deadline).any():
         shortest = best_seconds(problem).min(axis=1)
-        by_dates = price_by_dates(problem, shortest, _per_thread(instance, problem))
+        per_thread = per_second(instance.cluster) / problem.worker_threads
+        by_dates = price_by_dates(problem, shortest, per_thread)
         if by_dates > alone:
             return by_dates, "the cheapest places that deadlines leave"
     return alone, "the cheapest place for each task"
 
 
-def _per_thread(instance: Instance, problem: Problem) -> Floats:
-    """(w,) money for a thread-second."""
-    price = np.array([worker.price for worker in instance.cluster.workers])
-    return np.asarray(price / SECONDS_PER_HOUR / problem.worker_threads, dtype=np.float64)
-
-
 def _cheapest(instance: Instance, problem: Problem, threads: Ints, of: Ints | Floats) -> Floats:
     """(n,) least price of each task, for so many threads `of` those of a worker."""
-    price = np.array([w.price for w in instance.cluster.workers]) / SECONDS_PER_HOUR / of
+    price = per_second(instance.cluster) / of
     eligible = np.isfinite(problem.seconds)
     spent = np.where(eligible, problem.seconds, 0.0) * threads[:, None] * price
     least = np.where(eligible, spent, np.inf).min(axis=1)

@@ -12,7 +12,7 @@ from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.ranks import ready_order, upward_rank
-from orchestrator_core.plan.objectives.values import SECONDS_PER_HOUR
+from orchestrator_core.plan.objectives.values import per_second
 
 Ranking = NDArray[np.int64]
 """(w,) all workers, whom to take first coming first."""
@@ -40,7 +40,7 @@ class Renting:
         problem = expand(instance)
         seconds = best_seconds(problem)
         order = ready_order(problem, upward_rank(problem, seconds.min(axis=1), 0.0, 0.0))
-        price = np.array([worker.price for worker in instance.cluster.workers]) / SECONDS_PER_HOUR
+        price = per_second(instance.cluster)
         return Renting(problem, seconds, order, price, _rankings(problem, seconds, price))
 
     def cheapest(self) -> Ints:

@@ -22,6 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.checks.capacity import memory_claims
 from orchestrator_core.plan.checks.profile import highest
@@ -80,7 +81,7 @@ def leases(rows: Rows) -> tuple[Floats, Floats]:
 def _price(rows: Rows) -> float:
     since, until = leases(rows)
     used = np.isfinite(since)
-    return float((_per_second(rows)[used] * (until - since)[used]).sum())
+    return float((per_second(rows.instance.cluster)[used] * (until - since)[used]).sum())
 
 
 def least_price(instance: Instance, schedule: Schedule) -> float:
@@ -95,12 +96,14 @@ def least_price(instance: Instance, schedule: Schedule) -> float:
     work = np.bincount(worker, taken * seconds, len(workers)) / threads
     longest = np.zeros(len(workers))
     np.maximum.at(longest, worker, seconds)
-    return float((_per_second(rows) * np.maximum(work, longest)).sum())
+    return float((per_second(rows.instance.cluster) * np.maximum(work, longest)).sum())
 
 
 def _busy_price(rows: Rows) -> float:
     graph, workers, s = rows.instance.graph, rows.instance.cluster.workers, rows.schedule
-    per_thread = _per_second(rows) / np.array([worker.threads for worker in workers])
+    per_thread = per_second(rows.instance.cluster) / np.array(
+        [worker.threads for worker in workers]
+    )
     pieces = pieces_of(rows)
     threads = graph.mode_threads[rows.mode[pieces.row]]
     running = per_thread[rows.worker[pieces.row]] * threads * (pieces.end - pieces.start)
@@ -112,8 +115,9 @@ def _memory(rows: Rows) -> float:
     return highest(memory_claims(rows, pieces_of(rows), uses_of(rows)), rows.eps)
 
 
-def _per_second(rows: Rows) -> Floats:
-    prices = np.array([worker.price for worker in rows.instance.cluster.workers])
+def per_second(cluster: Cluster) -> Floats:
+    """(w,) what each worker costs, in money for a second of its lease."""
+    prices = np.array([worker.price for worker in cluster.workers])
     return np.asarray(prices / SECONDS_PER_HOUR, dtype=np.float64)
 
 
