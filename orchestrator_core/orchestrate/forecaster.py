@@ -46,7 +46,6 @@ class Forecaster:
     Attributes:
         objective: what plans minimise where nothing else is asked for.
         budget: of one planning; None for `share_of` the run. planners: to these it is limited.
-        weighing: of one planning for something else than the makespan; None for `budget`.
         stated: what is believed of tasks that were never seen.
     """
 
@@ -57,10 +56,9 @@ class Forecaster:
         budget: Budget | None = None,
         planners: tuple[str, ...] | None = None,
         stated: CostModel = STATED,
-        weighing: Budget | None = None,
     ) -> None:
         self.objective = objective
-        self.budget, self.weighing = budget, weighing or budget
+        self.budget = budget
         self.planners = planners
         self.stated = stated
         self._memory = memory
@@ -199,8 +197,7 @@ class Forecaster:
         stored = None if planners else recall(self._memory, instance, keys, target, hurry)
         if stored is not None and budget is None and self._is_answer(stored):
             return stored, "hit"
-        usual = self.budget if target == MAKESPAN else self.weighing
-        limits = budget or usual or share_of(instance)
+        limits = budget or self.budget or share_of(instance)
         if stored is not None:
             start: Start | None = Start(stored.schedule, stored.planner, is_near=False)
         else:

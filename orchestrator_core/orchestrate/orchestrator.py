@@ -49,10 +49,6 @@ MOST_SAID = 20
 MIN_GAIN = 0.05
 """Part of what Dask's own way costs that a plan must save."""
 
-WEIGHING = Budget(seconds=0.2)
-"""Of plans for money, dates or bytes on a Dask cluster: they are made once, and not bettered when
-the run is over."""
-
 FIRST_RUN = "first run: observed, to learn how long its tasks take"
 
 CUT_SHORT = (
@@ -83,7 +79,6 @@ class Orchestrator(Forecaster):
         brisk: bool = False,
         max_price: float | None = None,
         stated: CostModel = STATED,
-        weighing: Budget | None = None,
     ) -> None:
         """An orchestrator with a memory.
 
@@ -104,16 +99,9 @@ class Orchestrator(Forecaster):
                 questions about short runs without it.
             max_price: what a run may cost by the workers' prices; None for any price.
             stated: what is believed of tasks that were never seen; default: what the graph says.
-            weighing: budget of one planning for something else than the makespan; default: that
-                of any.
         """
         super().__init__(
-            Memory(store, in_memory=in_memory),
-            Objective.of(objective),
-            budget,
-            planners,
-            stated,
-            weighing,
+            Memory(store, in_memory=in_memory), Objective.of(objective), budget, planners, stated
         )
         self.max_price = max_price
         self.mode = mode
@@ -276,7 +264,7 @@ class Orchestrator(Forecaster):
         asked = (forecast, self.min_gain, late, begun)
         if self.max_price is None:
             return advice_on(*asked, lessons=lessons)
-        return advice_within(self.max_price, self.weighing, *asked, lessons)
+        return advice_within(self.max_price, self.budget, *asked, lessons)
 
     def _lessons(self, flow: str, graph_signature: str, cluster: Cluster) -> Lessons:
         """What runs of this graph taught: those that this advisor was told of, where nobody may
@@ -348,7 +336,6 @@ def advisor_for_store(
         in_memory=True,
         largest=5_000,
         hasty=True,
-        weighing=WEIGHING,
     )
 
 

@@ -22,7 +22,7 @@ MOST_WORKERS = 40
 PARTS = (1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8)
 """Of the time, where nobody says what it may cost: halves first, then quarters."""
 
-BEST, LESS = 4, (1.0, 0.97, 0.9)
+BEST, LESS = 2, (1.0, 0.97, 0.9)
 """Of all that cost a limit by estimate so many are tried, the soonest first, and so much of the
 part that the limit buys: what is placed may take longer than its estimate."""
 
