@@ -8,10 +8,10 @@ from functools import partial
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
-from orchestrator_core.orchestrate.adopt import NO_LESSONS, Verdict, judge
-from orchestrator_core.orchestrate.experience import Lessons
+from orchestrator_core.orchestrate.adopt import Verdict, judge
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.price_limit import price_first, within_price
+from orchestrator_core.orchestrate.question import Question
 from orchestrator_core.orchestrate.worth import Worth, worth
 from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
@@ -25,58 +25,34 @@ BOUNDING = 0.5
 
 
 def advice_on(
+    question: Question,
     forecast: Forecast,
-    min_gain: float,
-    remark: str,
-    begun: float,
-    max_price: float | None = None,
-    lessons: Lessons = NO_LESSONS,
+    remark: str = "",
+    budget: Budget | None = None,
     by_time: Callable[..., Verdict] = judge,
 ) -> Advice:
-    """Is the plan to be followed?
+    """Is the plan to be followed? Under a limit on the price, one that keeps it is looked for.
 
     Args:
-        min_gain: part of what Dask's own way costs that it must save.
-        remark: what people are to know beside the reason. begun: `time.perf_counter` when planning
-            began.
-        max_price: where Dask's own way costs more, the plan is judged by its price; its repairs
-            keep to it.
-        lessons: what Dask alone really took in earlier runs.
+        remark: what people are to know beside the reason.
+        budget: of looking for a plan within the price; None for `share_of` the run.
         by_time: `judge`, or what takes less time and its arguments.
     """
-    verdict = _verdict(forecast, min_gain, max_price, lessons, by_time)
-    return advised(forecast, verdict, _bound(forecast), remark, begun, max_price)
-
-
-def advice_within(
-    max_price: float,
-    budget: Budget | None,
-    forecast: Forecast,
-    min_gain: float,
-    remark: str,
-    begun: float,
-    lessons: Lessons = NO_LESSONS,
-    by_time: Callable[..., Verdict] = judge,
-) -> Advice:
-    """The same, once the forecast has a plan that costs no more, if one is found.
-
-    Args:
-        budget: of looking for another plan; None for `share_of` the run. Others as of `advice_on`.
-    """
-    forecast, dear = within_price(forecast, max_price, budget)
-    if dear:
-        # What would be sooner costs more: nobody will mend the plan that way.
-        by_time = partial(by_time, mends=False)
-    return advice_on(forecast, min_gain, remark + dear, begun, max_price, lessons, by_time)
+    if question.max_price is not None:
+        forecast, dear = within_price(forecast, question.max_price, budget)
+        if dear:
+            # What would be sooner costs more: nobody will mend the plan that way.
+            remark, by_time = remark + dear, partial(by_time, mends=False)
+    verdict = _verdict(question, forecast, by_time)
+    return advised(question, forecast, verdict, _bound(forecast), remark)
 
 
 def advised(
+    question: Question,
     forecast: Forecast,
     verdict: Verdict | Worth,
     bound: Bound,
-    remark: str,
-    begun: float,
-    max_price: float | None = None,
+    remark: str = "",
 ) -> Advice:
     """The verdict on a forecast as advice; arguments as of `advice_on`."""
     result, reason = forecast.result, remark + verdict.reason
@@ -90,7 +66,7 @@ def advised(
         adopted=verdict.adopt,
         reason=reason,
         default_predicted=verdict.default_predicted,
-        planning_seconds=time.perf_counter() - begun,
+        planning_seconds=time.perf_counter() - question.begun,
     )
     return Advice(
         record,
@@ -99,7 +75,7 @@ def advised(
         objective=forecast.objective,
         holds=verdict.holds,
         prefetch=verdict.prefetch,
-        max_price=max_price,
+        max_price=question.max_price,
     )
 
 
@@ -112,19 +88,17 @@ def _bound(forecast: Forecast) -> Bound:
 
 
 def _verdict(
-    forecast: Forecast,
-    min_gain: float,
-    max_price: float | None,
-    lessons: Lessons,
-    by_time: Callable[..., Verdict],
+    question: Question, forecast: Forecast, by_time: Callable[..., Verdict]
 ) -> Verdict | Worth:
+    """Where Dask's own way costs more than is allowed, the plan is judged by its price."""
     instance, pessimistic = forecast.instance, forecast.pessimistic
     schedule, objective = forecast.result.schedule, forecast.objective
+    lessons, min_gain = question.lessons, question.min_gain
     if has_deadlines(instance.graph):
         objective = lateness_first(objective)
-    if max_price is not None:
+    if question.max_price is not None:
         by_price = worth(instance, pessimistic, schedule, price_first(objective), 0.0, lessons)
-        if not keeps(by_price.default[0], max_price):
+        if not keeps(by_price.default[0], question.max_price):
             return by_price
     if objective == MAKESPAN:
         bound = forecast.result.lower_bound

@@ -14,17 +14,17 @@ from orchestrator_core.errors import InfeasibleInstance, PlanningFailed
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.measures.measures import NONE
 from orchestrator_core.orchestrate.adopt import Verdict, judge
-from orchestrator_core.orchestrate.decision import advice_on, advice_within, advised
+from orchestrator_core.orchestrate.decision import advice_on, advised
 from orchestrator_core.orchestrate.expect import MENDED, expected_makespan
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.first_schedule import first_schedule
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.price_limit import price_of
+from orchestrator_core.orchestrate.question import Question
 from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.compiled import interpreting
-from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.objectives.judge import keeps
 from orchestrator_core.plan.schedule import Schedule
 
@@ -42,79 +42,59 @@ Prices = Callable[[], tuple[Instance, Instance]]
 """The question at expected durations, and at durations that are rarely exceeded."""
 
 
-def first_answer(
-    prices: Prices,
-    memory: Memory,
-    flow: str,
-    min_gain: float,
-    begun: float,
-    lessons: Lessons,
-) -> Advice:
-    """What to do with a small graph, for the least makespan.
+def first_answer(question: Question, prices: Prices, memory: Memory) -> Advice | None:
+    """What to do with a small graph.
 
     Args:
-        prices: of the graph.
-        memory: where schedules are stored, this one too.
-        min_gain: part of Dask's time that it must save.
-        begun: `time.perf_counter` when planning began.
-        lessons: what Dask alone really took in earlier runs.
+        prices: of the graph. memory: where schedules are stored, this one too.
+
+    Returns:
+        None where dates or limits are not kept by what is found at once, and may be by what is
+        found in a while; and where bytes count, which takes longer.
 
     Raises:
         OrchestratorError: if no plan is possible.
     """
+    if question.is_by_time:
+        return _soonest(question, prices, memory)
+    return None if "memory" in question.objective.criteria else _otherwise(question, prices, memory)
+
+
+def _soonest(question: Question, prices: Prices, memory: Memory) -> Advice:
     with interpreting():
         instance, pessimistic = prices()
-        result, cache = first_schedule(instance, memory, flow)
+        result, cache = first_schedule(instance, memory, question.flow)
         schedule, least = result.schedule, result.lower_bound
-        verdict = _judge(instance, pessimistic, schedule, min_gain, lessons, least)
+        asked = (question.min_gain, question.lessons, least)
+        verdict = _judge(instance, pessimistic, schedule, *asked)
         expected = max(verdict.drawn.planned, least)
         forecast = Forecast(instance, pessimistic, result, expected, cache)
-        bound = Bound(least, result.bound_method)
-        return advised(forecast, verdict, bound, "", begun)
+        return advised(question, forecast, verdict, Bound(least, result.bound_method))
 
 
-def first_answer_to(
-    objective: Objective,
-    max_price: float | None,
-    prices: Prices,
-    memory: Memory,
-    flow: str,
-    min_gain: float,
-    begun: float,
-) -> Advice | None:
-    """The same for another objective, deadlines or a limit on the price; None where dates or limits
-    are not kept by what is found at once, and may be by what is found in a while. Bytes are not
-    counted at once.
-
-    Args:
-        max_price: None for any price. Others as of `first_answer`.
-    """
-    if "memory" in objective.criteria:
-        return None
+def _otherwise(question: Question, prices: Prices, memory: Memory) -> Advice | None:
+    """For another objective, deadlines or a limit on the price."""
+    objective, limit = question.objective, question.max_price
     with interpreting():
         try:
             instance, pessimistic = prices()
-            result, cache = first_schedule(instance, memory, flow, objective)
+            result, cache = first_schedule(instance, memory, question.flow, objective)
         except (InfeasibleInstance, PlanningFailed):
             return None
         if objective.primary == "tardiness" and result.value > 0:
             return None
+        is_large = instance.graph.n_instances > MOST_WITHIN
+        if is_large and not _keeps(instance, result.schedule, limit):
+            return None
         expected = expected_makespan(instance, pessimistic, result)
         forecast = Forecast(instance, pessimistic, result, expected, cache, objective)
-        asked = (forecast, min_gain, "", begun)
-        if max_price is None:
-            return advice_on(*asked, by_time=_judge)
-        is_large = instance.graph.n_instances > MOST_WITHIN
-        if is_large and not keeps(price_of(instance, result.schedule), max_price):
-            return None
-        advice = advice_within(max_price, WITHIN, *asked, by_time=_judge)
-        return advice if _keeps(advice, max_price) else None
+        advice = advice_on(question, forecast, budget=WITHIN, by_time=_judge)
+        planned = result.schedule if advice.plan is None else advice.plan.schedule
+        return advice if _keeps(instance, planned, limit) else None
 
 
-def _keeps(advice: Advice, max_price: float) -> bool:
-    if advice.instance is None or advice.plan is None:
-        return False
-    return keeps(price_of(advice.instance, advice.plan.schedule), max_price)
+def _keeps(instance: Instance, schedule: Schedule, limit: float | None) -> bool:
+    return limit is None or keeps(price_of(instance, schedule), limit)
 
 
 def _judge(

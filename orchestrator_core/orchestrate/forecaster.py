@@ -75,7 +75,7 @@ class Forecaster:
         Raises:
             InvalidInstance: if a task was never seen. OrchestratorError: if no plan is possible.
         """
-        found = self._forecast(graph, cluster, flow, objective)
+        found = self.planned(graph, cluster, flow, objective)
         return replace(found, lead=self.lead(flow, graph.n_instances))
 
     def lead(self, flow: str, tasks: int, origin: str = "") -> float:
@@ -83,19 +83,19 @@ class Forecaster:
         of its first task. `origin`: where the flow's code stands, if that is known."""
         return usual_lead(self._memory.latest_runs(flow, RUNS, origin), tasks)
 
-    def _forecast(
+    def planned(
         self, graph: TaskGraph, cluster: Cluster, flow: str, objective: Objective | None
     ) -> Forecast:
-        """The forecast without its lead, which is over when a run asks."""
+        """The forecast without its lead, which is over when a run asks. Raises as `forecast`."""
         from orchestrator_core.orchestrate.expect import expected_makespan
 
         target = self.objective if objective is None else objective
-        instance, pessimistic = self._prices(graph, cluster)
+        instance, pessimistic = self.prices(graph, cluster)
         result, cache = self.schedule(instance, flow, pessimistic=pessimistic, objective=target)
         expected = expected_makespan(instance, pessimistic, result)
         return Forecast(instance, pessimistic, result, expected, cache, target)
 
-    def _prices(self, graph: TaskGraph, cluster: Cluster) -> tuple[Instance, Instance]:
+    def prices(self, graph: TaskGraph, cluster: Cluster) -> tuple[Instance, Instance]:
         """`graph` at expected durations, and at durations that are rarely exceeded."""
         # A duration that runs long may miss a deadline: that is what the forecast is to show.
         pessimistic = self.price(softened(graph), cluster, PESSIMISTIC)

@@ -3,62 +3,38 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from orchestrator_core.costs.feasible import check_places
 from orchestrator_core.costs.model import CostModel
-from orchestrator_core.errors import InfeasibleInstance, OrchestratorError, PlanningFailed
+from orchestrator_core.errors import InfeasibleInstance, OrchestratorError
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
-from orchestrator_core.orchestrate.alike import ALIKE, are_alike
-from orchestrator_core.orchestrate.changeover import with_changeover
-from orchestrator_core.orchestrate.crowding import with_crowding
-from orchestrator_core.orchestrate.experience import RUNS, Crowd, Experience, Lessons, crowd_of
-from orchestrator_core.orchestrate.forecast import STATED, is_known
-from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
+from orchestrator_core.orchestrate.decider import Decider
+from orchestrator_core.orchestrate.experience import Crowd, Experience, crowd_of
+from orchestrator_core.orchestrate.forecast import STATED
+from orchestrator_core.orchestrate.forecaster import Forecaster
 from orchestrator_core.orchestrate.keys import Keys
-from orchestrator_core.orchestrate.loading import NOT_COMPILED, Loading
+from orchestrator_core.orchestrate.loading import Loading
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.orchestrate.share import PLANNING_SHARE
-from orchestrator_core.plan import warm
+from orchestrator_core.orchestrate.question import MIN_GAIN, Question
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.store.base import Store
 
 if TYPE_CHECKING:
-    from orchestrator_core.orchestrate.at_once import AtOnce
+    pass
 
 log = logging.getLogger("orchestrator")
-
-LOADING = 2.5
-"""Seconds that loading compiled code takes a process; worth it where planning may take as long."""
 
 RECENT = 5
 """Latest runs that say whether small questions are to be expected."""
 
 MOST_SAID = 20
 """Different wishes that no worker can fulfil of which one is told."""
-
-MIN_GAIN = 0.05
-"""Part of what Dask's own way costs that a plan must save."""
-
-FIRST_RUN = "first run: observed, to learn how long its tasks take"
-
-CUT_SHORT = (
-    "left to Dask: of its last run some results were taken, and the rest was let go of; a plan "
-    "that ends sooner as a whole may give the first of them later"
-)
-
-MOST_INTERPRETED = 200
-"""Tasks of a graph that is planned, and the plan judged, before this machine has compiled what does
-so: a second or two, which grow with the square of their number."""
 
 
 class Orchestrator(Forecaster):
@@ -106,13 +82,11 @@ class Orchestrator(Forecaster):
         self.max_price = max_price
         self.mode = mode
         self.min_gain = min_gain
-        self.largest = largest
         self.hasty = hasty
-        self._quick: AtOnce | None = None
-        self._experience = Experience()
+        self._experience, self._loading = Experience(), Loading(brisk)
+        self._decider = Decider(self, self._memory, self._experience, self._loading, largest, hasty)
         self._impossible: set[str] = set()
-        self._loading = Loading(brisk)
-        self._asked = self._failed = self._put_off = False
+        self._asked = self._failed = False
         self.measured: tuple[Cluster, ...] = ()
         """Clusters with the links that runs before `warm_up` found, the latest last."""
 
@@ -126,8 +100,9 @@ class Orchestrator(Forecaster):
             self._asked = True
             try:
                 target = self.objective if objective is None else Objective.of(objective)
-                lessons = self._lessons(flow, keys.graph.digest, cluster)
-                advice = self._decide(graph, cluster, flow, target, lessons)
+                lessons = self._decider.lessons(flow, keys.graph.digest, cluster)
+                asked = (graph, cluster, flow, target, self.max_price, self.min_gain, lessons)
+                advice = self._decider.decide(Question(*asked))
                 advice = self._setup(graph, cluster, advice)
                 advice = _with_caveat(advice, self.caveat(graph, cluster))
             except OrchestratorError as error:
@@ -209,111 +184,6 @@ class Orchestrator(Forecaster):
         """Is what planning needs loaded now, which takes seconds? Who asks meanwhile would load it
         beside that, and hold up everybody else of this process."""
         return self._loading.is_under_way
-
-    def _decide(
-        self,
-        graph: TaskGraph,
-        cluster: Cluster,
-        flow: str,
-        objective: Objective,
-        lessons: Lessons,
-    ) -> Advice:
-        begun = time.perf_counter()
-        if graph.n_instances > self.largest:
-            n = graph.n_instances
-            return Advice(None, f"left to Dask: {n} tasks; {self.largest} are planned")
-        check_places(graph, cluster)
-        if not is_known(graph, cluster, self._memory.costs(graph.kinds, cluster.workers)):
-            return Advice(None, FIRST_RUN)
-        if self._put_off and warm.is_missing(warm.SIMULATION):
-            return Advice(None, NOT_COMPILED)
-        by_time = objective == MAKESPAN and not has_deadlines(graph) and self.max_price is None
-        if self._loading.may_be_brisk(graph.n_instances):
-            asked = None if by_time else objective
-            advice = self._first(graph, cluster, flow, begun, lessons, asked)
-            if advice is not None and self._is_enough(advice):
-                return advice
-        if graph.n_instances > MOST_INTERPRETED and warm.is_missing(warm.SIMULATION):
-            # Nor in pieces, which would be asked about next.
-            self._put_off = True
-            return Advice(None, NOT_COMPILED)
-        if self.hasty and by_time:
-            return self._at_once(graph, cluster, flow, lessons, begun)
-        with warm.not_waiting():
-            return self._at_length(graph, cluster, flow, objective, lessons, begun)
-
-    def _at_length(
-        self,
-        graph: TaskGraph,
-        cluster: Cluster,
-        flow: str,
-        objective: Objective,
-        lessons: Lessons,
-        begun: float,
-    ) -> Advice:
-        from orchestrator_core.orchestrate.decision import advice_on, advice_within
-
-        try:
-            forecast, late = self._forecast(graph, cluster, flow, objective), ""
-        except (InfeasibleInstance, PlanningFailed) as error:
-            if not has_deadlines(graph):
-                raise
-            least = lateness_first(objective)
-            forecast = self._forecast(softened(graph), cluster, flow, least)
-            late = f"deadlines cannot be met ({error}), so this is for least lateness; "
-        asked = (forecast, self.min_gain, late, begun)
-        if self.max_price is None:
-            return advice_on(*asked, lessons=lessons)
-        return advice_within(self.max_price, self.budget, *asked, lessons)
-
-    def _lessons(self, flow: str, graph_signature: str, cluster: Cluster) -> Lessons:
-        """What runs of this graph taught: those that this advisor was told of, where nobody may
-        wait for a database; else those of the flow that Dask placed."""
-        if self.hasty:
-            return self._experience.of(graph_signature, cluster)
-        return Lessons.of_dask(self._memory.left_to_dask(flow, graph_signature, RUNS), cluster)
-
-    def _first(
-        self,
-        graph: TaskGraph,
-        cluster: Cluster,
-        flow: str,
-        begun: float,
-        lessons: Lessons,
-        objective: Objective | None,
-    ) -> Advice | None:
-        """An answer without compiled code, if there is one; `objective`: None for time alone."""
-        from orchestrator_core.orchestrate.first_answer import first_answer, first_answer_to
-
-        prices, memory, gain = partial(self._prices, graph, cluster), self._memory, self.min_gain
-        if objective is None:
-            return first_answer(prices, memory, flow, gain, begun, lessons)
-        return first_answer_to(objective, self.max_price, prices, memory, flow, gain, begun)
-
-    def _is_enough(self, advice: Advice) -> bool:
-        """Is what could be found with compiled code less than loading it costs?"""
-        quick = advice.plan is None or advice.plan.predicted * PLANNING_SHARE < LOADING
-        return quick or warm.is_missing(warm.SIMULATION)
-
-    def _at_once(
-        self, graph: TaskGraph, cluster: Cluster, flow: str, lessons: Lessons, begun: float
-    ) -> Advice:
-        instance = self.price(graph, cluster)
-        if are_alike(instance):
-            return Advice(None, ALIKE, instance=instance)
-        if lessons.cut:
-            return Advice(None, CUT_SHORT, instance=instance)
-        from orchestrator_core.orchestrate.at_once import AtOnce
-
-        self._quick = self._quick or AtOnce(self.schedule, self._memory)
-        changeover, crowding = self._experience.changeover(cluster), lessons.usual_crowding
-        pessimistic = self.price(graph, cluster, PESSIMISTIC)
-        instance, pessimistic = (
-            with_crowding(with_changeover(each, changeover), crowding)
-            for each in (instance, pessimistic)
-        )
-        advice = self._quick.advice(instance, pessimistic, flow, self.min_gain, lessons, begun)
-        return replace(advice, changeover=changeover, crowding=crowding)
 
 
 def advisor_for_store(

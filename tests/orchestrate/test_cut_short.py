@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orchestrator_core import Orchestrator, RunRecord, TaskGraph
-from orchestrator_core.orchestrate.orchestrator import CUT_SHORT
+from orchestrator_core.orchestrate.decider import CUT_SHORT
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.store.memory import MemoryStore
 from tests.orchestrate.test_distinguish import alike, taught

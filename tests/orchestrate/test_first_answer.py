@@ -196,13 +196,13 @@ def test_what_dask_really_took_is_held_against_the_plan(store: MemoryStore, bris
 def test_a_long_run_is_worth_loading_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 1000 times the seconds, what a search saves is more than what loading takes."""
     forecasts: list[str] = []
-    forecast = Orchestrator._forecast
+    forecast = Orchestrator.planned
 
     def noted(self: Orchestrator, graph: TaskGraph, *more: Any) -> Forecast:
         forecasts.append("at full strength")
         return forecast(self, graph, *more)
 
-    monkeypatch.setattr(Orchestrator, "_forecast", noted)
+    monkeypatch.setattr(Orchestrator, "planned", noted)
     for run in (run_of(sweep()), replace(run_of(sweep()), tasks=LONG)):
         assert not forecasts
         store = MemoryStore()

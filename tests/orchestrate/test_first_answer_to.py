@@ -46,13 +46,13 @@ def at_full_strength(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """As in a process of its own; and what was asked at full strength."""
     monkeypatch.setattr(warm, "is_loaded", lambda: False)
     asked: list[str] = []
-    forecast = Orchestrator._forecast
+    forecast = Orchestrator.planned
 
     def noted(self: Orchestrator, graph: TaskGraph, *more: Any) -> Forecast:
         asked.append("yes")
         return forecast(self, graph, *more)
 
-    monkeypatch.setattr(Orchestrator, "_forecast", noted)
+    monkeypatch.setattr(Orchestrator, "planned", noted)
     return asked
 
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator_core import Orchestrator
-from orchestrator_core.orchestrate import first_answer
-from orchestrator_core.orchestrate import orchestrator as module
+from orchestrator_core.orchestrate import decider, first_answer
+from orchestrator_core.orchestrate.decider import MOST_INTERPRETED
 from orchestrator_core.orchestrate.loading import NOT_COMPILED
-from orchestrator_core.orchestrate.orchestrator import MOST_INTERPRETED
 from orchestrator_core.plan import warm
 from orchestrator_core.store.memory import MemoryStore
 from tests.orchestrate.sweep import sweep
@@ -74,8 +73,8 @@ def test_a_long_run_is_planned_by_the_first_answer(
     store: MemoryStore, compiling: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(warm, "is_loaded", lambda: False)
-    monkeypatch.setattr(module, "LOADING", 0.0)  # each run is long
-    monkeypatch.setattr(module, "MOST_INTERPRETED", 1)
+    monkeypatch.setattr(decider, "LOADING", 0.0)  # each run is long
+    monkeypatch.setattr(decider, "MOST_INTERPRETED", 1)
     advice = Orchestrator(store, brisk=True).advise(sweep(), CLUSTER, "sweep")
     assert advice.plan is not None
     assert (advice.plan.planner, advice.adopted) == ("shaken-heft", True)

@@ -16,7 +16,7 @@ from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.measures.measures import Measures
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
-from orchestrator_core.orchestrate import at_once
+from orchestrator_core.orchestrate import case
 from orchestrator_core.orchestrate.at_once import AtOnce
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import (
@@ -29,6 +29,7 @@ from orchestrator_core.orchestrate.forecaster import Forecaster
 from orchestrator_core.orchestrate.judged import Basis, Judged, unsure
 from orchestrator_core.orchestrate.keys import Keys
 from orchestrator_core.orchestrate.memory import Memory
+from orchestrator_core.orchestrate.question import Question
 from orchestrator_core.orchestrate.thrifty import saving
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.objective import MAKESPAN
@@ -53,7 +54,11 @@ class Process:
     def asked(
         self, instance: Instance, lessons: Lessons | None = None, gain: float = GAIN
     ) -> Advice:
-        return self.quick.advice(instance, instance, "flow", gain, lessons or Lessons(), 0.0)
+        lessons = lessons or Lessons()
+        question = Question(
+            instance.graph, instance.cluster, "flow", min_gain=gain, lessons=lessons
+        )
+        return self.quick.advice(instance, instance, question)
 
     def end(self) -> None:
         self.memory.close()
@@ -104,7 +109,7 @@ class TestProcesses:
         found = refine(first.asked(instance))
         first.memory.settle(10.0)
         second = Process(path)
-        monkeypatch.setattr(at_once, "judged", refuses)
+        monkeypatch.setattr(case, "judged", refuses)
         again = second.asked(instance)
         assert again.plan is not None
         assert found.plan is not None
@@ -125,7 +130,7 @@ class TestProcesses:
         first.memory.settle(10.0)
         second = Process(path)
         with monkeypatch.context() as patch:
-            patch.setattr(at_once, "judged", refuses)
+            patch.setattr(case, "judged", refuses)
             assert second.asked(instance, gain=0.9).reason == refused.reason
         # The gain that is asked for is another one.
         assert second.asked(instance, gain=0.0).adopted
@@ -159,7 +164,7 @@ class TestProcesses:
         assert not asked.adopted
         lessons.dask = [10 * refused.plan.predicted] * 3
         assert refine(asked).adopted
-        monkeypatch.setattr(at_once, "judged", refuses)
+        monkeypatch.setattr(case, "judged", refuses)
         assert first.asked(instance, lessons, gain=0.5).adopted
 
     def test_other_costs_are_planned_for_anew(self, path: Path, first: Process) -> None:

@@ -11,12 +11,14 @@ from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.measures.measures import Measures
 from orchestrator_core.execute.simulate import simulate_default, simulate_placed
 from orchestrator_core.execute.simulate.footprint import footprint
-from orchestrator_core.orchestrate.at_once import Question, answer, quick, unrefined
+from orchestrator_core.orchestrate.at_once import quick, unrefined
+from orchestrator_core.orchestrate.case import Case, answer
 from orchestrator_core.orchestrate.expect import expected_makespans
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import Finding, Refinement
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.judging import HUNGRY, judged
+from orchestrator_core.orchestrate.question import Question
 from orchestrator_core.orchestrate.thrifty import Thrift, saving, thrifty
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
@@ -132,20 +134,25 @@ def slow_but_small(instance: Instance) -> Refinement:
     return Refinement(result, Measures(holds), True, saves=0.1, remark="fewer bytes are held; ")
 
 
+def case_of(instance: Instance, min_gain: float) -> Case:
+    question = Question(instance.graph, instance.cluster, "flow", min_gain=min_gain)
+    return Case(instance, instance, question)
+
+
 class TestBest:
     def test_fewer_bytes_come_first_only_where_that_is_worth_following(self) -> None:
         instance = tree(32, chunk=1000.0)
         small, fast = slow_but_small(instance), unrefined(forecast(instance).result)
-        question = Question(instance, instance, "flow", 0.05, Lessons())
-        assert question.best((fast, small), "").refinement is fast
-        found = question.best((small, fast), "")
+        case = case_of(instance, 0.05)
+        assert case.best((fast, small), "").refinement is fast
+        found = case.best((small, fast), "")
         assert found.judged.adopt
         assert found.refinement is fast
 
     def test_where_nothing_is_worth_following_the_fastest_says_why(self) -> None:
         instance = tree(32, chunk=1000.0)
         small, fast = slow_but_small(instance), unrefined(forecast(instance).result)
-        found = Question(instance, instance, "flow", 0.9, Lessons()).best((small, fast), "")
+        found = case_of(instance, 0.9).best((small, fast), "")
         assert not found.judged.adopt
         assert found.refinement is fast
         assert "fewer bytes" not in found.judged.reason
