@@ -8,6 +8,7 @@ point is a valid schedule; the front is not proven to be complete.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -109,25 +110,39 @@ def pareto(
     """
     check_instance(instance)
     check_budget(budget)
-    began, budget = time.perf_counter(), budget or Budget()
+    budget = budget or Budget()
     names = tuple(objectives) if isinstance(objectives, Sequence) else objectives
     judge = Judge(instance, Objective.of(objectives if isinstance(objectives, str) else names))
     seeds = _schedules(seeds)
     if len(instance.graph) == 0:
         return ParetoFront(judge.objective.criteria, (), 0.0)
     front: Front[Schedule] = Front()
-    for schedule in _beginnings(judge, seeds):
-        _add(front, judge, schedule, seconds_left(budget, began))
-        if seconds_left(budget, began) <= 0:
-            break
-    _ends(front, judge, budget, began)
-    _search(front, judge, budget, began)
+    with _loaded(budget):
+        began = time.perf_counter()
+        for schedule in _beginnings(judge, seeds):
+            _add(front, judge, schedule, seconds_left(budget, began))
+            if seconds_left(budget, began) <= 0:
+                break
+        _ends(front, judge, budget, began)
+        _search(front, judge, budget, began)
     points = sorted(front.points, key=lambda point: point[0])
     return ParetoFront(
         judge.objective.criteria,
         tuple(ParetoPoint(value, schedule) for value, schedule in points),
         time.perf_counter() - began,
     )
+
+
+@contextlib.contextmanager
+def _loaded(budget: Budget) -> Iterator[None]:
+    """As in `plan`: no budget pays for what is loaded, and nobody waits for a compiler unless
+    iterations are counted."""
+    if is_interpreting() or budget.iterations is not None:
+        yield
+        return
+    warm.load()
+    with warm.not_waiting():
+        yield
 
 
 def _schedules(seeds: Sequence[Schedule]) -> tuple[Schedule, ...]:

@@ -7,8 +7,12 @@ import pytest
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
+from orchestrator_core.plan import warm
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.engine.compiled import may_compile, not_compiling
+from orchestrator_core.plan.engine.place import place
+from orchestrator_core.plan.objectives import pareto as module
 from orchestrator_core.plan.objectives.front import Front
 from orchestrator_core.plan.objectives.pareto import pareto
 from orchestrator_core.plan.objectives.values import evaluate
@@ -97,3 +101,25 @@ def test_a_front_drops_what_is_dominated() -> None:
     assert not front.add((5.0, 5.0), "as b")
     assert front.add((1.0, 4.0), "better than both")
     assert [what for _, what in front.points] == ["better than both"]
+
+
+def test_nobody_waits_for_a_compiler_unless_iterations_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a machine that has compiled nothing, ten seconds of a budget went into it, and a front of
+    one point came of them that any list would have beaten."""
+    asked: list[bool] = []
+
+    def noted(*given: Any) -> Any:
+        asked.append(may_compile())
+        return place(*given)
+
+    monkeypatch.setattr(module, "place", noted)
+    monkeypatch.setattr(warm, "load", lambda: frozenset(warm.PARTS))
+    monkeypatch.setattr(warm, "not_waiting", not_compiling)
+    pareto(_fast_or_cheap(), Budget(seconds=0.05))
+    assert asked
+    assert not any(asked)
+    asked.clear()
+    pareto(_fast_or_cheap(), Budget(iterations=1))
+    assert all(asked)
