@@ -148,17 +148,20 @@ class FlowSession:
         """Plan and send what is held, if this submission is."""
         self._buffer.flush(wanted=submission)
 
-    def close(self, *, interrupted: bool = False) -> None:
-        """Send what is held, unless the flow's code was interrupted, and record the run.
+    def close(self, *, left: str = "") -> None:
+        """Send what is held, unless the flow's code was left before its end, and record the run.
 
         What is still to be published then is the `publisher`'s, which may be waited for.
+
+        Args:
+            left: how the run ended then: ``failed`` or ``cancelled``.
         """
-        self.info = replace(self.info, interrupted=interrupted)
+        self.info = replace(self.info, left=left)
         # What is on its way to a scheduler that is being left fails, and nobody need know.
-        self._warned = self._warned or interrupted
+        self._warned = self._warned or bool(left)
         # Nobody waits for what is left, so Dask starts as much of it as there are free threads.
         self._plans = False
-        self._buffer.close(drop=interrupted)
+        self._buffer.close(drop=bool(left))
         self._client.__dict__.pop("_send_to_scheduler", None)
         try:
             if self._works and self._epochs:

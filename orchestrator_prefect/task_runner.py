@@ -179,7 +179,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
         with self._ends:
             try:
                 if session is not None:
-                    session.close(interrupted=exc_info[0] is not None)
+                    session.close(left=_left(exc_info[0]))
                     self._outermost.leave(session.publisher)
             finally:
                 super().__exit__(*exc_info)
@@ -258,6 +258,13 @@ class OptimizedTaskRunner(DaskTaskRunner):
                 "client_kwargs": self.client_kwargs,
             }
         return (partial(DaskTaskRunner, **where), ())
+
+
+def _left(kind: type[BaseException] | None) -> str:
+    """How a run ended whose code was left by this: nobody has cancelled what exits by itself."""
+    if kind is None:
+        return ""
+    return "failed" if issubclass(kind, SystemExit) else "cancelled"
 
 
 def _dask_settings(runner: DaskTaskRunner, cluster: Any) -> dict[str, Any]:

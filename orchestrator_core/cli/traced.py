@@ -105,6 +105,8 @@ def _never_ran(flow: str, store: Store, why: str) -> str:
     """The reason first; flows that ran are named only where one of them may have been meant."""
     known = sorted({run.flow for run in store.runs(limit=1000)})
     close = ", ".join(map(repr, difflib.get_close_matches(flow, known, n=3, cutoff=ALIKE)))
+    if "; flows there: " in why:
+        return why
     mend = "" if "@optimized_flow" in why else ": run it once with @optimized_flow, then plan it"
     return (
         f"the flow {flow!r} cannot be followed: {why}. It has not finished a run yet, either{mend}"

@@ -31,7 +31,8 @@ class FlowRunInfo:
         logger: the flow run's own.
         flow_run: Prefect's record of it, or None outside of a flow.
         features: how large its parameters are.
-        interrupted: was its code left before its end: suspended, cancelled, killed?
+        left: how the run ended whose code was left before its end, suspended, cancelled or killed;
+            empty of others. See `status`.
     """
 
     flow: str
@@ -39,7 +40,7 @@ class FlowRunInfo:
     context: Context
     logger: Logger | LoggerAdapter[Any]
     flow_run: Any = None
-    interrupted: bool = False
+    left: str = ""
     origin: str = ""
     features: Mapping[str, float] = field(default_factory=dict)
 
@@ -71,8 +72,8 @@ class FlowRunInfo:
     @property
     def status(self) -> str:
         """``ok``, ``failed`` or ``cancelled``, by the state that the flow run has now."""
-        if self.interrupted:
-            return "cancelled"
+        if self.left:
+            return self.left
         state = getattr(self.flow_run, "state", None)
         if state is None or state.is_completed():
             return "ok"

@@ -57,14 +57,17 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 def _flow(source: str, attribute: str) -> Any:
     """The flow in the module, or the only one there."""
     from prefect.flows import Flow
+    from prefect.tasks import Task
 
     module = load_module(source, "MODULE:FLOW or FILE.py:FLOW")
     flows = {n: each for n, each in vars(module).items() if isinstance(each, Flow)}
     if not attribute and len({id(each) for each in flows.values()}) == 1:
         return next(iter(flows.values()))
     if attribute not in flows:
-        there = f"there are {', '.join(flows)}" if flows else "there is none at its top level"
-        raise Refused(f"{attribute or 'which one?'!r} is no Prefect flow in {source}; {there}")
+        there = f"flows there: {', '.join(flows)}" if flows else "there is none at its top level"
+        is_task = isinstance(vars(module).get(attribute), Task)
+        which = f"{attribute or 'which one?'!r} is {'a task' if is_task else 'no Prefect flow'}"
+        raise Refused(f"{which} in {source}; {there}")
     return flows[attribute]
 
 

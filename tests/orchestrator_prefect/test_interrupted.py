@@ -50,7 +50,7 @@ def test_what_fails_since_the_flow_was_interrupted_is_not_said(
     planning.start()
     assert scheduler.asked.wait(10.0)
     if interrupted:
-        session.close(interrupted=True)
+        session.close(left="cancelled")
     scheduler.left.set()
     planning.join()
     if not interrupted:

@@ -273,6 +273,21 @@ def test_a_flow_that_fails_is_recorded_as_failed(cluster: Any, advisor: Advisor)
     assert [run.status for run in advisor.runs] == ["failed"]
 
 
+@pytest.mark.parametrize(
+    ("ends", "status"), [(SystemExit, "failed"), (KeyboardInterrupt, "cancelled")]
+)
+def test_a_flow_that_exits_has_failed_and_one_that_is_interrupted_was_cancelled(
+    cluster: Any, advisor: Advisor, ends: type[BaseException], status: str
+) -> None:
+    def body() -> None:
+        load.submit(1).wait()
+        raise ends
+
+    with pytest.raises(ends):
+        run_with(cluster, advisor, body)
+    assert [run.status for run in advisor.runs] == [status]
+
+
 def test_plan_and_outcome_are_artifacts_of_the_flow_run(cluster: Any) -> None:
     advisor = Advisor()
     made = optimized_flow(

@@ -152,6 +152,14 @@ def test_what_cannot_be_followed_is_one_line_and_nothing_happens(plan: Any, sour
     assert not Path("canary").exists()
 
 
+def test_a_task_is_called_a_task(plan: Any, source: Path) -> None:
+    code, _, err = plan("flows.py:load")
+    assert code == 1
+    told = "'load' is a task in flows.py; flows there: pipeline, needs, endless, careless"
+    assert err.splitlines()[-1].startswith(f"error: {told}")
+    assert "run it once" not in err
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
