@@ -19,6 +19,7 @@ from orchestrator_core.conductor.algebra.judged import prices, site
 from orchestrator_core.conductor.algebra.products import as_one, groups, independent
 from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.cost.fusion_facts import LOOPS
+from orchestrator_core.conductor.cost.invariant import invariant, unchanging
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.loops import with_bodies
@@ -43,7 +44,7 @@ def merged(
     Args:
         carried: so many of its first outputs are what the next step of a loop begins with.
     """
-    same = None if same is None else _same(graph, same)
+    same = None if same is None else invariant(graph, same)
     graph, sites = _in_bodies(graph, goal, same)
     for side, outputs in _parted(graph, carried):
         # What was merged before has changed what these read, and what needs what.
@@ -122,19 +123,7 @@ def _is_spread(graph: Graph, value: Value) -> bool:
 
 def _within(node: Node, body: Graph, same: Same) -> Same:
     """Of what a body reads, what does not change from step to step."""
-    if node.name == "cond":
-        read = zip(body.inputs, node.inputs[1:], strict=True)
-        return None if same is None else {value for value, atom in read if atom in same}
-    if node.name == "scan":
-        return set(body.inputs[: scan_counts(node.params)[0]])
-    counts = (node.params["cond_nconsts"], node.params["body_nconsts"])
-    return set(body.inputs[: counts[node.bodies.index(body)]])
-
-
-def _same(graph: Graph, inputs: Set[Atom]) -> Set[Atom]:
-    """And what is made of nothing else."""
-    found: set[Atom] = {*inputs, *graph.constants}
-    for node in graph.nodes:
-        if all(each in found for each in node.inputs if isinstance(each, Value)):
-            found.update(node.outputs)
-    return found
+    if node.name != "cond":
+        return unchanging(node, body)
+    read = zip(body.inputs, node.inputs[1:], strict=True)
+    return None if same is None else {value for value, atom in read if atom in same}

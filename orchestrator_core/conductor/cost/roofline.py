@@ -13,6 +13,7 @@ from orchestrator_core.conductor.cost.calls import body_of
 from orchestrator_core.conductor.cost.current_device import this_device
 from orchestrator_core.conductor.cost.device import Device
 from orchestrator_core.conductor.cost.fusion import Group, groups
+from orchestrator_core.conductor.cost.invariant import invariant, is_hoisted, unchanging
 from orchestrator_core.conductor.cost.library_rows import beside_s
 from orchestrator_core.conductor.cost.liveness import peak
 from orchestrator_core.conductor.cost.loops import carried, trips
@@ -79,8 +80,16 @@ def _of_loop(node: Node, device: Device) -> float:
         return max(seconds(body, device) for body in node.bodies) + device.step_s
     is_function = _is_one_function(node, device)
     within = device.within_function() if is_function else device.within_loop()
-    steps = trips(node) * (sum(seconds(body, within) for body in node.bodies) + within.step_s)
-    return max(steps, moved(node) / device.bandwidth) if node.name == "scan" else steps
+    before, step = 0.0, within.step_s
+    for body in node.bodies:
+        same = invariant(body, unchanging(node, body))
+        for group in groups(body, device.platform):
+            if is_hoisted(group, same):
+                before += seconds_of_group(group, device)
+            else:
+                step += seconds_of_group(group, within)
+    busy = before + trips(node) * step
+    return max(busy, moved(node) / device.bandwidth) if node.name == "scan" else busy
 
 
 ONE_FUNCTION = 928

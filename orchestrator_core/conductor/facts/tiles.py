@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Role, Spec, full_shape, roles, tile_shape
+from orchestrator_core.conductor.facts.axes import (
+    Role,
+    Spec,
+    axis_roles,
+    full_shape,
+    roles,
+    tile_shape,
+)
 
 
 @dataclass(frozen=True)
@@ -17,7 +24,7 @@ class Tile:
     """Attributes:
     offset: of its first element along each role; may be traced. size: elements along each role.
     stale: how many of them the tile before it has, too, along roles along which none may count
-        twice.
+        twice: each element belongs to the first tile that has it.
     """
 
     offset: Mapping[Role, Any]
@@ -44,6 +51,23 @@ class Tile:
             _in_parts(array, spec), new.reshape(sizes), starts, allow_negative_indices=False
         )
         return made.reshape(full_shape(spec))
+
+    def fresh(self, array: Any, spec: Spec, among: Set[Role], instead: Any) -> Any:
+        """A tile that is cut as the spec says, with something else instead of what the tile before
+        has, too, along some roles."""
+        found = [(k, role) for k, axis in enumerate(spec) for role in axis_roles(axis) & among]
+        for k, role in found:
+            if role in self.stale:
+                array = jnp.where(self._is_fresh(spec, k, role), array, instead)
+        return array
+
+    def _is_fresh(self, spec: Spec, k: int, role: Role) -> Any:
+        """Along an axis, in the shape of all."""
+        sizes = [size if each is None else self.size[each] for size, each in spec[k]]
+        place = [each for _, each in spec[k]].index(role)
+        at = lax.broadcasted_iota(jnp.int32, sizes, place)
+        flags = (at >= self.stale[role]).reshape(-1)
+        return lax.expand_dims(flags, [n for n in range(len(spec)) if n != k])
 
     def _place(self, spec: Spec) -> tuple[list[Any], list[int]]:
         parts = [part for axis in spec for part in axis]

@@ -48,7 +48,8 @@ def _as_it_is(candidate: Candidate, form: Form, plan: Plan) -> Runner:
     """What sums a boundary alone, in tiles of one size if the axes have a divisor that will do.
     They are smaller if they may be, since it seldom runs, and what it needs is set apart all the
     time."""
-    one = pass_as_it_is(candidate.region, candidate.levels, plan)
+    may_share = candidate.passes[plan.level].may_share
+    one = pass_as_it_is(candidate.region, candidate.levels, plan, may_share)
     if one.compares:
         return plain_runner(one, form.passes[plan.level].size)
     return plain_runner(one, {role: -(-size // 2) for role, size in form.size.items()})

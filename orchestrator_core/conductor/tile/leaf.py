@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from orchestrator_core.conductor.facts.axes import (
@@ -71,7 +72,7 @@ def held_bytes(array: Any, spec: Spec, size: Mapping[Role, int]) -> int:
 
 
 def _row_by_row(array: Any, spec: Spec, blocks: Blocks) -> Interval:
-    """As `_of_blocks`, one row of tiles after the other."""
+    """As `_of_blocks`, one row of tiles after the other; what two rows share belongs to both."""
     first = next(iter(_lengths(spec)))
     made = []
     for rows in blocks.segments[first]:
@@ -110,33 +111,30 @@ def _parts_of(spec: Spec) -> list[Part]:
     return [part for axis in spec if axis_roles(axis) for part in axis]
 
 
-def _in_all_blocks(found: Interval, left: list[Part], blocks: Blocks) -> Interval:
-    """Joined in each tile; an axis for each part that has a role."""
-    order = [role for _, role in left if role is not None]
+def _in_all_blocks(found: Interval, parts: list[Part], blocks: Blocks) -> Interval:
+    """Joined in each tile; an axis for each part that has a role. What two tiles share belongs to
+    the first, and the last one may be shorter: it is filled up with what changes nothing, since
+    each size of tiles would be loops of their own, which are to be compiled."""
+    shape: list[int] = []
+    inside: list[int] = []
+    more: list[int] = []
+    for size, role in parts:
+        of_tile = size if role is None else blocks.segments[role][0].size
+        tiles = [] if role is None else [blocks.count(role)]
+        more.append(math.prod([*tiles, of_tile]) - size)
+        inside.append(len(shape) + len(tiles))
+        shape += [*tiles, of_tile]
 
-    def joined_along(axis: int, chosen: dict[Role, Segment]) -> Interval:
-        if axis == len(order):
-            return _in_blocks(found, left, chosen)
-        role = order[axis]
-        made = [joined_along(axis + 1, {**chosen, role: each}) for each in blocks.segments[role]]
-        return _each(lambda *ends: _side_by_side(ends, axis), *made)
-
-    return joined_along(0, {})
-
-
-def _in_blocks(found: Interval, left: list[Part], chosen: dict[Role, Segment]) -> Interval:
-    """In tiles of one size."""
-    shape, inside = _shape_of(left, chosen)
-
-    def cut(end: Any) -> Any:
+    def cut(end: Any, neutral: float | bool) -> Any:
+        if not end.ndim:
+            return end
         end = jnp.asarray(end, jax.dtypes.canonicalize_dtype(end.dtype))
-        return _covered(end, left, chosen).reshape(shape) if end.ndim else end
+        end = end.reshape([size for size, _ in parts])
+        whole = lax.pad(end, jnp.asarray(neutral, end.dtype), [(0, n, 0) for n in more])
+        return whole.reshape(shape)
 
-    return joined(_each(cut, found), inside)
-
-
-def _side_by_side(ends: Sequence[Any], axis: int) -> Any:
-    return jnp.concatenate(ends, axis) if len(ends) > 1 and ends[0].ndim else ends[0]
+    ends = (cut(found.low, np.inf), cut(found.high, -np.inf), cut(found.sound, True))
+    return joined(Interval(*ends), tuple(inside))
 
 
 def _each(of: Callable[..., Any], *given: Interval) -> Interval:
@@ -155,38 +153,8 @@ def _ends(given: Interval) -> tuple[Any, Any, Any]:
     return given.low, given.high, given.sound
 
 
-def _shape_of(parts: list[Part], chosen: dict[Role, Segment]) -> tuple[list[int], tuple[int, ...]]:
-    """The shape with tiles and elements of tiles as axes of their own, and which are not tiles."""
-    shape: list[int] = []
-    inside: list[int] = []
-    for size, role in parts:
-        if role is not None:
-            shape.append(chosen[role].count)
-        inside.append(len(shape))
-        shape.append(size if role is None else chosen[role].size)
-    return shape, tuple(inside)
-
-
 def _placed(end: Any, order: list[Role], blocks: Blocks, outer: Role) -> Any:
     """As an array of (outer tiles, inner tiles)."""
     if end.ndim == 2:
         return end if order[0] == outer else end.T
     return blocks.along(order[0], end, outer) if end.ndim == 1 else end
-
-
-def _covered(array: Any, parts: list[Part], chosen: dict[Role, Segment]) -> Any:
-    """The part of a value that these tiles cover, with what two of them share twice."""
-    array = array.reshape([size for size, _ in parts])
-    for axis, (_, role) in enumerate(parts):
-        if role is not None:
-            array = _cut(array, axis, chosen[role])
-    return array
-
-
-def _cut(array: Any, axis: int, tiles: Segment) -> Any:
-    if not tiles.shared:
-        is_whole = (tiles.first, tiles.end) == (0, array.shape[axis])
-        return array if is_whole else lax.slice_in_dim(array, tiles.first, tiles.end, axis=axis)
-    last = tiles.end - tiles.size
-    pieces = ((tiles.first, last + tiles.shared), (last, tiles.end))
-    return jnp.concatenate([lax.slice_in_dim(array, *each, axis=axis) for each in pieces], axis)

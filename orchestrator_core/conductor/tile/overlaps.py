@@ -4,8 +4,10 @@ In a smaller tile a compiler may round a product otherwise. Where the largest nu
 and where they are, rows that are equal must have equal numbers, or it is not the first of them that
 is found. Maxima do not mind to be told a number twice. But what is compared with a number later, in
 another pass, must be made there in a tile of the same size, and there are sums that do mind. Not
-where rows are what is made: a row that is made twice is the same, and a compiler has half as many
-sizes of tiles to see to.
+where rows are what is made: a row that is made twice is the same.
+
+Else an element counts in the first tile that has it, in all passes, so that what is compared is
+made at the same place of the same tile. A compiler has half as many sizes of tiles to see to then.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from collections.abc import Iterable
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
+    AlongDiagonals,
     KLargest,
+    Picked,
     Reduced,
     RunningMax,
+    Scattered,
     Stored,
     Summed,
 )
@@ -42,19 +47,18 @@ def may_repeat(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
     return is_usual and not any(map(flow.is_asked_later, made))
 
 
-def may_share(flow: Dataflow, accumulators: Iterable[Accumulator]) -> bool:
+def may_share(accumulators: Iterable[Accumulator]) -> bool:
     """Can what two tiles have be left out of what the second adds?"""
-    return all(_may_share(flow, each) for each in accumulators)
+    return all(map(_may_share, accumulators))
 
 
-def _may_share(flow: Dataflow, each: Accumulator) -> bool:
-    if isinstance(each, RunningMax | Stored):
+def _may_share(each: Accumulator) -> bool:
+    if isinstance(each, RunningMax | Stored | Picked | Scattered | AlongDiagonals):
         return True
     if not isinstance(each, Reduced | Summed):
         return False
     node = each.plan.node if isinstance(each, Summed) else each.boundary.node
-    is_max = isinstance(each, Reduced) and each.kind in IDEMPOTENT
-    return (is_max or node.name in SUMS) and not flow.is_asked_later(node.output)
+    return node.name in SUMS or (isinstance(each, Reduced) and each.kind in IDEMPOTENT)
 
 
 def _may_overlap(flow: Dataflow, each: Accumulator) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role, Spec, axis_roles, roles
@@ -44,6 +44,7 @@ class Pass:
     of: which accumulator has what a boundary is made from, or a stored value.
     outer: the role of the outer loop, the inner one being the other.
     instead: of sums that are made in tiles in a way of their own.
+    may_share: False if another pass, with which numbers are compared, cannot (`shares`).
     """
 
     flow: Dataflow
@@ -53,6 +54,7 @@ class Pass:
     of: dict[Node | Value, Accumulator]
     outer: Role
     instead: Instead = AS_IT_IS
+    may_share: bool = True
 
     @property
     def accumulators(self) -> tuple[Accumulator, ...]:
@@ -61,7 +63,7 @@ class Pass:
     @property
     def essence(self) -> tuple[object, ...]:
         """All that what it does depends on."""
-        return self.length, self.shifts, self.others, self.outer, self.recipe
+        return self.length, self.shifts, self.others, self.outer, self.recipe, self.shares
 
     @cached_property
     def looks(self) -> Hashable:
@@ -84,9 +86,7 @@ class Pass:
     @cached_property
     def shares(self) -> bool:
         """May the last tile of an axis have elements of the one before it, which do not count?"""
-        if self.compares or self.runnings:
-            return False
-        return may_share(self.flow, self.accumulators)
+        return self.may_share and not self.runnings and may_share(self.accumulators)
 
     @cached_property
     def compares(self) -> bool:
@@ -127,7 +127,12 @@ def _sizes(spec: Spec, tile: dict[Role, int]) -> list[int]:
 
 def passes_of(region: Region, levels: Levels) -> dict[int, Pass]:
     """All passes, by level."""
-    return {level: _pass(region, levels, level) for level in levels.passes}
+    made = {level: _pass(region, levels, level) for level in levels.passes}
+    if all(one.shares for one in made.values() if one.compares):
+        return made
+    return {
+        level: replace(one, may_share=False) if one.compares else one for level, one in made.items()
+    }
 
 
 def _pass(region: Region, levels: Levels, level: int) -> Pass:
@@ -148,12 +153,13 @@ def _pass(region: Region, levels: Levels, level: int) -> Pass:
     return Pass(region.flow, region.length, shifts, others, of, outer, _instead(region, levels))
 
 
-def pass_as_it_is(region: Region, levels: Levels, plan: Plan) -> Pass:
+def pass_as_it_is(region: Region, levels: Levels, plan: Plan, may_share: bool) -> Pass:
     """What sums one boundary alone, and nothing but what it is written to sum."""
-    accumulator = Reduced(plan.boundary)
+    alone = Reduced(plan.boundary)
     (outer,) = set(ROLES) - {plan.role}
-    of: dict[Node | Value, Accumulator] = {plan.node: accumulator}
-    return Pass(region.flow, region.length, (), (accumulator,), of, outer, _instead(region, levels))
+    instead = _instead(region, levels)
+    of: dict[Node | Value, Accumulator] = {plan.node: alone}
+    return Pass(region.flow, region.length, (), (alone,), of, outer, instead, may_share)
 
 
 def _instead(region: Region, levels: Levels) -> Instead:

@@ -42,8 +42,9 @@ class Prepared:
         return cls(with_ranks(skewed, large), (simple, graph))
 
     def whole(self, graph: Graph) -> Graph:
-        """As it can be run: what can only be done in tiles is as it was, where it is in none."""
-        return as_before(graph, *self.earlier)
+        """As it can be run: what can only be done in tiles is as it was, where it is in none.
+        Without any tiles it is what was given, in the very order in which XLA will see it."""
+        return self.earlier[-1] if graph is self.graph else as_before(graph, *self.earlier)
 
     def at_best(self, graph: Graph, goal: Goal) -> Graph:
         """And with what the algebra will make of it."""

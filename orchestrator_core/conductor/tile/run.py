@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Role, full_shape, roles
+from orchestrator_core.conductor.facts.axes import Role, Spec, full_shape, roles
 from orchestrator_core.conductor.facts.tiles import Tile
-from orchestrator_core.conductor.tile.accumulators import Accumulator, Stored, Tiles
+from orchestrator_core.conductor.tile.accumulators import Accumulator, Tiles
 from orchestrator_core.conductor.tile.blocks import Blocks, Segment
 from orchestrator_core.conductor.tile.foretold import may_gain
 from orchestrator_core.conductor.tile.passes import Pass
@@ -47,11 +47,13 @@ class Runner:
     Attributes:
         skips: may tiles be left out that are proven to change nothing, and of a tile what is seldom
             needed?
+        rare: does it seldom run? Then it is little code, and takes the time that it takes.
     """
 
     one: Pass
     size: dict[Role, int]
     skips: bool
+    rare: bool = False
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         by_value = dict(zip(self.one.recipe.values, values, strict=True))
@@ -66,18 +68,19 @@ class Runner:
     @property
     def essence(self) -> tuple[object, ...]:
         """All that what it does depends on."""
-        return self.one, self.size, self.skips, self.is_skipping
+        return self.one, self.size, self.skips, self.is_skipping, self.rare
 
     @property
     def looks(self) -> Hashable:
         """Apart from which values it is about."""
-        return self.one.looks, self.size["i"], self.size["j"], self.skips, self.is_skipping
+        sizes = (self.size["i"], self.size["j"])
+        return self.one.looks, *sizes, self.skips, self.is_skipping, self.rare
 
     def one_tile(self, values: Sequence[Any], now: State, outer: Any, inner: Any) -> State:
         """What is done at one place, given by the first element along both loops."""
         by_value = dict(zip(self.one.recipe.values, values, strict=True))
         whole = {key: by_value[key[0]] for key in self.one.recipe.leaves}
-        row = _Row(self, whole, outer, self.size[self.one.outer], NONE)
+        row = _Row(self, whole, Segment(outer, 1, self.size[self.one.outer]), 0)
         return row.with_tile(row.place(inner, self.size[self.one.inner]), now)
 
     @property
@@ -99,7 +102,8 @@ class Runner:
         if not rest:
             return (Segment(0, count, size),)
         repeats = self.one.overlaps or (role == self.one.outer and self.one.repeats)
-        if repeats or (self.one.shares and LEAST_NEW * size <= rest):
+        is_mostly_new = LEAST_NEW * size <= rest or (self.rare and not self.one.compares)
+        if repeats or (self.one.shares and is_mostly_new):
             return (Segment(0, count + 1, size, shared=size - rest),)
         return Segment(0, count, size), Segment(count * size, 1, rest)
 
@@ -114,7 +118,7 @@ class Runner:
         """All rows of one size; so many come before them."""
 
         def row(k: Any, state: State) -> State:
-            at = _Row(self, whole, outer.start(k), outer.size, self.stale(self.one.outer, outer, k))
+            at = _Row(self, whole, outer, k)
             now = at.opened(state)
             for each in inner:
                 now = each(at, before + k, now)
@@ -143,18 +147,21 @@ class Runner:
 
 @dataclass(frozen=True)
 class _Row:
-    """All tiles at one place along the outer role."""
+    """All tiles at one place along the outer role: the tile `k` of these."""
 
     runner: Runner
     whole: dict[Key, Any]
-    offset: Any
-    size: int
-    stale: Stale
+    tiles: Segment
+    k: Any
+
+    @property
+    def stale(self) -> Stale:
+        return self.runner.stale(self.runner.one.outer, self.tiles, self.k)
 
     def place(self, offset: Any, size: int, stale: Stale = NONE) -> Tile:
         one = self.runner.one
-        offsets = {one.outer: self.offset, one.inner: offset}
-        return Tile(offsets, {one.outer: self.size, one.inner: size}, stale)
+        offsets = {one.outer: self.tiles.start(self.k), one.inner: offset}
+        return Tile(offsets, {one.outer: self.tiles.size, one.inner: size}, stale)
 
     def opened(self, state: State) -> State:
         """What belongs to the row alone, at its start."""
@@ -165,9 +172,15 @@ class _Row:
         )
 
     def closed(self, state: State, now: State) -> State:
-        row = self.place(0, 1)
+        """What the tiles before have made stays: these may have skipped what it takes."""
+        outer, tiles = self.runner.one.outer, self.tiles
+        row = self.place(0, 1, {outer: tiles.stale(self.k)} if tiles.shared else NONE)
+
+        def kept(spec: Spec, old: Any, new: Any) -> Any:
+            return row.into(old, spec, row.fresh(new, spec, roles(spec), row.of(old, spec)))
+
         return tuple(
-            row.into(old, a.spec, new) if self.runner.one.is_row(a.spec) else new
+            kept(a.spec, old, new) if self.runner.one.is_row(a.spec) else new
             for a, old, new in zip(self.runner.accumulators, state, now, strict=True)
         )
 
@@ -199,11 +212,11 @@ class _Row:
         return tuple(made)
 
     def _added(self, a: Accumulator, old: Any, tiles: Tiles) -> Any:
-        """What a row has of its own is not there twice, and what is only stored may be."""
+        """What a row has of its own is not there twice."""
         new = a.added(old, tiles)
-        if self.runner.one.is_row(a.spec) or isinstance(a, Stored):
+        if self.runner.one.is_row(a.spec):
             return new
-        return tiles.fresh(new, a.spec, roles(a.spec), old)
+        return tiles.place.fresh(new, a.spec, roles(a.spec), old)
 
     def _mine(self, array: Any, a: Accumulator, place: Tile) -> Any:
         return array if self.runner.one.is_row(a.spec) else place.of(array, a.spec)
@@ -247,16 +260,10 @@ class _Inner:
         return made
 
     def _with(self, row: _Row, n: Any, now: State) -> State:
+        # Most tiles have no stale elements. To leave out none of them costs less than to ask: in a
+        # branch XLA computes with one thread what it computes with all of them elsewhere.
         stale = {**row.stale, **row.runner.stale(row.runner.one.inner, self.tiles, n)}
-        start, size = self.tiles.start(n), self.tiles.size
-        whole = functools.partial(row.with_tile, row.place(start, size))
-        if not stale:
-            return whole(now)
-        # What leaves out elements takes time for each of them: most tiles have none.
-        part = functools.partial(row.with_tile, row.place(start, size, stale))
-        has_stale = functools.reduce(jnp.logical_or, (each > 0 for each in stale.values()))
-        made: State = lax.cond(has_stale, part, whole, now)
-        return made
+        return row.with_tile(row.place(self.tiles.start(n), self.tiles.size, stale), now)
 
 
 def _sorted(need: Sequence[Any], segments: Sequence[Segment]) -> tuple[Any, list[Any]]:

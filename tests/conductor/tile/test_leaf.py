@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.facts.axes import Spec, full_shape
+from orchestrator_core.conductor.facts.intervals import Interval
 from orchestrator_core.conductor.tile import leaf
 from orchestrator_core.conductor.tile.blocks import Blocks, Segment
 
@@ -51,19 +52,22 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("blocks", "outer"),
-    [(EVEN, "i"), (ODD, "j"), (SHARED, "j")],
-    ids=["even", "odd", "shared"],
-)
+def in_both_ways(
+    array: Any, spec: Spec, blocks: Blocks, outer: str, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Interval, Interval]:
+    """Row by row, and all at once."""
+    at_once = leaf.interval_of_leaf(array, spec, blocks, outer)
+    monkeypatch.setattr(leaf, "AT_ONCE", 0)
+    return leaf.interval_of_leaf(array, spec, blocks, outer, by_rows=True), at_once
+
+
+@pytest.mark.parametrize(("blocks", "outer"), [(EVEN, "i"), (ODD, "j")], ids=["even", "odd"])
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_rows_have_the_ends_of_all_at_once(
     blocks: Blocks, outer: str, name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    array = numbers(SPECS[name], dtype)
-    at_once = leaf.interval_of_leaf(array, SPECS[name], blocks, outer)
-    monkeypatch.setattr(leaf, "AT_ONCE", 0)
-    by_rows = leaf.interval_of_leaf(array, SPECS[name], blocks, outer, by_rows=True)
+    spec = SPECS[name]
+    by_rows, at_once = in_both_ways(numbers(spec, dtype), spec, blocks, outer, monkeypatch)
     shape = (blocks.count(outer), blocks.count("ij".replace(outer, "")))
     for which in ("low", "high", "sound"):
         here, there = getattr(by_rows, which), getattr(at_once, which)
@@ -71,24 +75,25 @@ def test_rows_have_the_ends_of_all_at_once(
         np.testing.assert_array_equal(here, jnp.broadcast_to(there, shape))
 
 
-LIMITS = {
-    "odd": ([(0, 9), (9, 18), (18, 24)], [(0, 6), (6, 12), (12, 18), (18, 20)]),
-    "shared": ([(0, 9), (9, 18), (15, 24)], [(0, 6), (6, 12), (12, 18), (14, 20)]),
-}
+TOPS, COLUMN_LIMITS = [(0, 9), (9, 18)], [(0, 6), (6, 12), (12, 18), (18, 20)]
 
 
-@pytest.mark.parametrize(("blocks", "name"), [(ODD, "odd"), (SHARED, "shared")])
+@pytest.mark.parametrize(
+    ("blocks", "last"),
+    [(ODD, {"rows": 18, "at once": 18}), (SHARED, {"rows": 15, "at once": 18})],
+    ids=["odd", "shared"],
+)
 def test_ends_are_those_of_the_blocks(
-    blocks: Blocks, name: str, monkeypatch: pytest.MonkeyPatch
+    blocks: Blocks, last: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Against NumPy, block for block."""
-    monkeypatch.setattr(leaf, "AT_ONCE", 0)
+    """Against NumPy, block for block. What two blocks share belongs to the first; row by row, to
+    both rows."""
     array = numbers(SPECS["pairs"], np.float32)
-    found = leaf.interval_of_leaf(array, SPECS["pairs"], blocks, "i", by_rows=True)
-    rows, columns = LIMITS[name]
-    for r, (top, bottom) in enumerate(rows):
-        for c, (left, right) in enumerate(columns):
-            block = np.asarray(array)[top:bottom, left:right]
-            assert found.sound[r, c] == (not np.isnan(block).any())
-            if found.sound[r, c]:
-                assert (found.low[r, c], found.high[r, c]) == (block.min(), block.max())
+    ways = in_both_ways(array, SPECS["pairs"], blocks, "i", monkeypatch)
+    for found, top in zip(ways, last.values(), strict=True):
+        for r, rows in enumerate([*TOPS, (top, 24)]):
+            for c, columns in enumerate(COLUMN_LIMITS):
+                block = np.asarray(array)[slice(*rows), slice(*columns)]
+                assert found.sound[r, c] == (not np.isnan(block).any())
+                if found.sound[r, c]:
+                    assert (found.low[r, c], found.high[r, c]) == (block.min(), block.max())

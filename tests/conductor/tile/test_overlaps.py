@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.facts.tiles import Tile
-from orchestrator_core.conductor.tile.accumulators import Tiles
 from orchestrator_core.conductor.tile.blocks import Blocks, Segment
 
 from .tiling import check, compiled, in_tiles, passes
@@ -64,7 +63,43 @@ def in_heads(x: jax.Array, y: jax.Array) -> Any:
     return jnp.einsum("hqk,khd->qhd", weights, k), weights.sum(1)
 
 
-FUNCTIONS = (both, products, counts, causal, gradients, in_heads)
+def nearest(x: jax.Array, y: jax.Array) -> Any:
+    """Gradients that ask again which numbers are the least: two of each row are, by turns in a
+    tile and in the next one that has them, too."""
+
+    def least(x: jax.Array, y: jax.Array) -> jax.Array:
+        found = (jnp.abs(x[:, None] - y[None]).sum(-1) + 1).min(1)
+        return (found * jnp.arange(len(x))).sum()
+
+    return jax.value_and_grad(least, argnums=(0, 1))(x, y.at[TWICE - 30].set(y[TWICE]))
+
+
+def picked(x: jax.Array, y: jax.Array) -> Any:
+    """Of each row the element of a column, some of which two tiles have."""
+
+    def chosen(x: jax.Array, y: jax.Array) -> jax.Array:
+        logits = jnp.tanh(x[:, :1] * y[None, :, 0])
+        at = (jnp.arange(len(x)) * 7) % len(y)
+        found = jnp.take_along_axis(logits, at[:, None], 1)[:, 0]
+        return (jax.nn.logsumexp(logits, axis=1) - found).sum()
+
+    return jax.value_and_grad(chosen, argnums=(0, 1))(x, y)
+
+
+def by_distance(x: jax.Array, y: jax.Array) -> Any:
+    """With a table of biases, of which each is added to dozens of pairs."""
+
+    def mixed(x: jax.Array, y: jax.Array, table: jax.Array) -> jax.Array:
+        apart = jnp.abs(jnp.arange(len(x))[:, None] - jnp.arange(len(y))[None])
+        return jnp.sin(jax.nn.softmax(x @ y.T + table[jnp.minimum(apart // 4, 7)]) @ y).sum()
+
+    return jax.value_and_grad(mixed, argnums=(0, 1, 2))(x, y, jnp.linspace(0.0, 1.0, 8))
+
+
+FUNCTIONS = (
+    *(both, products, counts, causal, gradients, in_heads),
+    *(nearest, picked, by_distance),
+)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -123,8 +158,8 @@ def test_where_tiles_begin_and_what_they_share() -> None:
 
 
 def test_elements_that_are_told_again_are_left_out_along_axes_of_several_parts() -> None:
-    tiles = Tiles({}, Tile({"i": 0, "j": 0}, {"i": 3, "j": 4}, {"j": 3}), {})
+    tile = Tile({"i": 0, "j": 0}, {"i": 3, "j": 4}, {"j": 3})
     spec = (((3, "i"),), ((2, None), (4, "j")))
-    made = tiles.fresh(jnp.ones((3, 8)), spec, {"i", "j"}, 0.0)
+    made = tile.fresh(jnp.ones((3, 8)), spec, {"i", "j"}, 0.0)
     assert made.tolist() == [[0, 0, 0, 1, 0, 0, 0, 1]] * 3
-    assert tiles.fresh(jnp.ones((3, 8)), spec, {"i"}, 0.0).all()
+    assert tile.fresh(jnp.ones((3, 8)), spec, {"i"}, 0.0).all()

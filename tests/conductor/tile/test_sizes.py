@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from orchestrator_core.conductor.facts.axes import ROLES
 from orchestrator_core.conductor.tile.blocks import Blocks, Segment
-from orchestrator_core.conductor.tile.careful import plain_runner
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.sizes import near, uniform
 
@@ -117,21 +116,3 @@ def test_rows_are_made_twice_where_nothing_else_is_made(function: Any, times: in
     assert len(sizes(runner, runner.one.outer)) == times
     assert len(sizes(runner, runner.one.inner)) == 2
     check(function, given)
-
-
-def test_a_sum_that_is_taken_again_has_tiles_of_one_size() -> None:
-    runner = runner_of(columns_too, arrays(PRIME, 97))
-    again = plain_runner(runner.one, dict.fromkeys(ROLES, 32))
-    assert [len(sizes(again, role)) for role in ROLES] == [1, 1]
-
-
-@pytest.mark.parametrize("columns", [97, 96])
-def test_sums_that_overflow_in_tiles_are_taken_again_of_odd_sizes(columns: int) -> None:
-    """Of 3e38, 3e38 and -3e38 in an order of the tiles' own."""
-    x, y = arrays(PRIME, columns)
-    huge = jnp.where(jnp.arange(columns) % 3 == 2, -1, 1) * jnp.float32(3e38)
-
-    def function(x: jax.Array, y: jax.Array, huge: jax.Array) -> jax.Array:
-        return (jnp.tanh(x[:, None] * y[None]).sum(-1) * 1e-30 + huge).sum(1)
-
-    check(function, (x, y, huge))

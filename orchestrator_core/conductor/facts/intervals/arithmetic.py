@@ -20,6 +20,9 @@ from orchestrator_core.conductor.facts.intervals.rule import INTERVALS, Interval
 from orchestrator_core.conductor.facts.transfer.products import Sides
 from orchestrator_core.conductor.ir.node import Node
 
+INVERTIBLE = 2.0**125
+"""What is smaller has an inverse that is no subnormal number, which may be taken for zero."""
+
 
 def _finished(node: Node, made: Interval, units: float = 4.0) -> Interval:
     """Rounded as the type of the result is; integers that may wrap around are not known."""
@@ -89,10 +92,14 @@ def _div(node: Node, inputs: Sequence[Interval]) -> Interval:
     a, b = inputs
     apart = (b.low > 0) | (b.high < 0)
     sound = a.sound & b.is_finite & apart
-    ends = [x / y for x in _ends(a) for y in _ends(b)]
     if jnp.issubdtype(node.output.dtype, jnp.integer):
-        return _between([xp.trunc(end) for end in ends], sound & (a.largest < 2.0**22))
-    return _or_zero(_finished(node, _between(ends, sound)), a.is_zero)
+        ends = [xp.trunc(x / y) for x in _ends(a) for y in _ends(b)]
+        return _between(ends, sound & (a.largest < 2.0**22))
+    # Quotients are loops of their own, which are to be compiled; of what is larger than this the
+    # inverse may be lost.
+    ends = [x * y for y in [1 / y for y in _ends(b)] for x in _ends(a)]
+    is_usual = b.largest < INVERTIBLE
+    return _or_zero(_finished(node, _between(ends, sound & is_usual), 6.0), a.is_zero)
 
 
 def _rem(node: Node, inputs: Sequence[Interval]) -> Interval:

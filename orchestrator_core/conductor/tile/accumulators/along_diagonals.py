@@ -13,7 +13,7 @@ from orchestrator_core.conductor.tile.accumulators.base import (
     always_if,
     summing_type,
 )
-from orchestrator_core.conductor.tile.accumulators.reduced import all_of, any_of
+from orchestrator_core.conductor.tile.accumulators.reduced import all_of, any_of, fresh
 from orchestrator_core.conductor.tile.recipe import Wanted, key_of
 from orchestrator_core.conductor.tile.region import Boundary
 from orchestrator_core.conductor.tile.skews.products import with_diagonals
@@ -44,7 +44,8 @@ class AlongDiagonals(AllOrNothing):
     def added(self, old: Any, tiles: Tiles) -> Any:
         node = self.boundary.node
         spec = self.boundary.inputs[node.params["side"]]
-        return with_diagonals(node, old, [tiles[each] for each in self.wanted], spec, tiles.place)
+        operands = fresh(self.boundary, [tiles[each] for each in self.wanted], tiles, self.start)
+        return with_diagonals(node, old, operands, spec, tiles.place)
 
     def need(self, interval: IntervalOf) -> Any:
         found = [interval(each) for each in self.wanted]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Role, Spec, axis_roles
+from orchestrator_core.conductor.facts.axes import Spec
 from orchestrator_core.conductor.facts.intervals import Interval
 from orchestrator_core.conductor.facts.intervals.arrays import xp
 from orchestrator_core.conductor.facts.tiles import Tile
@@ -39,23 +38,6 @@ class Tiles:
     def __getitem__(self, wanted: Wanted) -> Any:
         """The tile of a value, with all its axes even if it is a scalar."""
         return wanted.value if isinstance(wanted, Literal) else self.known[wanted]
-
-    def fresh(self, array: Any, spec: Spec, among: Set[Role], instead: Any) -> Any:
-        """An array that is cut as the spec says, with something else instead of what the tile
-        before has, too, along some roles."""
-        found = [(k, role) for k, axis in enumerate(spec) for role in axis_roles(axis) & among]
-        for k, role in found:
-            if role in self.place.stale:
-                array = jnp.where(self._is_fresh(spec, k, role), array, instead)
-        return array
-
-    def _is_fresh(self, spec: Spec, k: int, role: Role) -> Any:
-        """Along an axis, in the shape of all."""
-        sizes = [size if each is None else self.place.size[each] for size, each in spec[k]]
-        place = [each for _, each in spec[k]].index(role)
-        at = lax.broadcasted_iota(jnp.int32, sizes, place)
-        flags = (at >= self.place.stale[role]).reshape(-1)
-        return lax.expand_dims(flags, [n for n in range(len(spec)) if n != k])
 
 
 IntervalOf = Callable[[Wanted], Interval]

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Spec
+from orchestrator_core.conductor.facts.axes import Spec, axis_roles
 from orchestrator_core.conductor.facts.transfer.indexing import clips
 from orchestrator_core.conductor.tile.accumulators.base import (
     NEVER,
@@ -48,8 +48,8 @@ class Picked(AllOrNothing):
         numbers = node.params["dimension_numbers"]
         inside, local = jnp.bool_(True), []
         for column, axis in enumerate(numbers.start_index_map):
-            at = self._local(indices[..., column], axis, tiles)
-            inside = inside & (at >= 0) & (at < operand.shape[axis])
+            at, first = self._local(indices[..., column], axis, tiles), self._first(axis, tiles)
+            inside = inside & (at >= first) & (at < operand.shape[axis])
             local.append(jnp.clip(at, 0, operand.shape[axis] - 1))
         picked = lax.gather(
             operand,
@@ -68,6 +68,11 @@ class Picked(AllOrNothing):
             if role is not None:
                 at = at - jnp.asarray(tiles.place.offset[role], at.dtype)
         return at
+
+    def _first(self, axis: int, tiles: Tiles) -> Any:
+        """Of the elements that belong to this tile."""
+        found = axis_roles(self.boundary.inputs[0][axis])
+        return sum(tiles.place.stale.get(role, 0) for role in found)
 
     def need(self, interval: IntervalOf) -> Any:
         return NEVER

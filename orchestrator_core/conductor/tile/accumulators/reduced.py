@@ -22,7 +22,7 @@ from orchestrator_core.conductor.tile.accumulators.base import (
     always_if,
     summing_type,
 )
-from orchestrator_core.conductor.tile.neutral import IDEMPOTENT, neutral
+from orchestrator_core.conductor.tile.neutral import neutral
 from orchestrator_core.conductor.tile.recipe import Wanted, key_of
 from orchestrator_core.conductor.tile.region import Boundary
 from orchestrator_core.conductor.tile.skews.products import BY_ROWS, rows_of
@@ -77,9 +77,7 @@ class Reduced:
 
     def added(self, old: Any, tiles: Tiles) -> Any:
         operands = [tiles[each] for each in self.wanted]
-        if self.kind not in IDEMPOTENT:
-            operands = fresh(self.boundary, operands, tiles, self.start)
-        *rest, last = operands
+        *rest, last = fresh(self.boundary, operands, tiles, self.start)
         if self.scale != 1:
             last = last * jnp.asarray(self.scale, last.dtype)
         part = applied(self.boundary, [*rest, last], tiles.place)
@@ -112,7 +110,7 @@ def fresh(boundary: Boundary, operands: list[Any], tiles: Tiles, neutral: Any) -
     """With what changes nothing instead of elements that have been told by the tile before."""
     added = frozenset(ROLES) - roles(boundary.out)
     return [
-        tiles.fresh(operand, spec, added, np.asarray(neutral, operand.dtype))
+        tiles.place.fresh(operand, spec, added, np.asarray(neutral, operand.dtype))
         for operand, spec in zip(operands, boundary.inputs, strict=True)
     ]
 

@@ -48,8 +48,10 @@ class RunningMax:
         return -np.inf
 
     def added(self, old: Any, tiles: Tiles) -> Any:
-        axes = [k for k, axis in enumerate(self.exponent[1]) if self.role in axis_roles(axis)]
-        new = jnp.max(tiles[self.exponent].astype(old.dtype), tuple(axes), keepdims=True)
+        spec = self.exponent[1]
+        axes = [k for k, axis in enumerate(spec) if self.role in axis_roles(axis)]
+        exponents = tiles.place.fresh(tiles[self.exponent], spec, {self.role}, self.start)
+        new = jnp.max(exponents.astype(old.dtype), tuple(axes), keepdims=True)
         return jnp.maximum(old, new.reshape(old.shape))
 
     def shift(self, old: Any, new: Any) -> tuple[Any, Any]:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from jax import lax
 
-from orchestrator_core.conductor.facts.axes import Spec
+from orchestrator_core.conductor.facts.axes import Spec, roles
 from orchestrator_core.conductor.tile.accumulators.base import (
     AllOrNothing,
     IntervalOf,
@@ -46,6 +47,8 @@ class Scattered(AllOrNothing):
 
     def added(self, old: Any, tiles: Tiles) -> Any:
         indices, updates = (tiles[each] for each in self.wanted)
+        *_, spec = self.boundary.inputs
+        updates = tiles.place.fresh(updates, spec, roles(spec), np.asarray(0, updates.dtype))
         params = self.boundary.node.params
         numbers, mode = params["dimension_numbers"], params["mode"]
         return lax.scatter_add(old, indices, updates.astype(old.dtype), numbers, mode=mode)
