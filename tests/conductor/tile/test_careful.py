@@ -15,7 +15,7 @@ from orchestrator_core.conductor.facts.axes import ROLES
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.tile.careful import plain_runner
 
-from .tiling import check, in_tiles, passes
+from .tiling import compiled, in_tiles, passes
 
 ROWS = 83
 """Tiles of 32 leave a rest, or share elements."""
@@ -23,8 +23,17 @@ ROWS = 83
 EVEN = 96
 
 
-def signs(length: int) -> jax.Array:
-    return jnp.where(jnp.arange(length) % 3 == 2, -1, 1) * jnp.float32(3e38)
+def huge(length: int) -> jax.Array:
+    """The largest numbers, of which the second half takes away what the first half adds: the sum is
+    zero, and that of any tile but the middle one is infinite."""
+    half = length // 2
+    signs = jnp.sign(jnp.arange(length) - (length - 1) / 2)
+    return -signs.at[half if length % 2 else length].set(0.0) * jnp.float32(3e38)
+
+
+def assert_zero(made: Any, terms: int) -> None:
+    """But for what is rounded of so many of the largest numbers."""
+    assert np.abs(np.asarray(made, "float64")).max() <= terms * 3e38 * 2.0**-23
 
 
 def vectors(*lengths: int) -> list[jax.Array]:
@@ -53,26 +62,47 @@ def choices(program: Any) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("columns", [97, 96])
-def test_sums_that_overflow_in_tiles_are_taken_again_of_odd_sizes(columns: int) -> None:
-    """Of 3e38, 3e38 and -3e38 in an order of the tiles' own."""
+def test_a_sum_that_overflows_in_tiles_alone_is_what_it_is(columns: int) -> None:
+    def function(x: jax.Array, y: jax.Array, large: jax.Array) -> jax.Array:
+        return (pairs(x, y) * 0.0 + large).sum(1)
 
-    def function(x: jax.Array, y: jax.Array, huge: jax.Array) -> jax.Array:
-        return (pairs(x, y) * 1e-30 + huge).sum(1)
-
-    check(function, (*vectors(ROWS, columns), signs(columns)))
+    given = (*vectors(ROWS, columns), huge(columns))
+    graph, sites = in_tiles(function, given)
+    assert any(site.is_changed for site in sites)
+    assert_zero(compiled(graph, given)(*given)[0], columns)
 
 
 @pytest.mark.parametrize("rows", [EVEN, 91])
 def test_sums_that_are_taken_again_together_are_each_what_they_would_be(rows: int) -> None:
-    """One overflows as tiles order it, one is infinite, one is no number, one is finite."""
+    """One is finite, one is no number, one infinite, and one overflows in tiles alone."""
 
-    def function(x: jax.Array, y: jax.Array, huge: jax.Array) -> Any:
+    def function(x: jax.Array, y: jax.Array, large: jax.Array) -> Any:
         made = pairs(x, y)
-        by_order = (made * 1e-30 + huge[:, None]).sum(0)
-        infinite = (made + 2).sum(0) + jnp.where(made > 1e9, 0.0, 1e38 * huge[:, None]).sum(0)
-        return by_order, infinite, (made + jnp.nan).sum(0), made.sum(0)
+        zero = made * 0.0
+        infinite = jnp.abs(zero + large[:, None]).sum(0)
+        lost = jnp.where(zero + large[:, None] > 0, jnp.inf, -jnp.inf).sum(0)
+        return made.sum(0), lost, infinite, (zero + large[:, None]).sum(0)
 
-    check(function, (*vectors(rows, EVEN), signs(rows)))
+    given = (*vectors(rows, EVEN), huge(rows))
+    graph, _ = in_tiles(function, given)
+    finite, lost, infinite, by_order = map(np.asarray, compiled(graph, given)(*given))
+    expected = np.tanh(np.asarray(given[0], "float64")[:, None] * np.asarray(given[1])[None])
+    np.testing.assert_allclose(finite, expected.sum((0, 2)), rtol=1e-5, atol=1e-4)
+    assert np.isnan(lost).all()
+    assert np.isposinf(infinite).all()
+    assert_zero(by_order, rows)
+
+
+def test_an_infinity_that_meets_very_little_stays_one() -> None:
+    """Made smaller, that would be nothing, and infinity times zero is no number."""
+
+    def function(x: jax.Array, y: jax.Array, little: jax.Array) -> jax.Array:
+        return jnp.where(pairs(x, y) > -9, jnp.inf, 0.0) @ little
+
+    given = (*vectors(EVEN, EVEN), jnp.full((EVEN, 4), 2e-38, "float32"))
+    graph, _ = in_tiles(function, given)
+    assert walks(function, given) == [1]
+    assert np.isposinf(compiled(graph, given)(*given)[0]).all()
 
 
 def test_small_sums_are_taken_again_in_one_walk() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.facts.tiles import Tile
+from orchestrator_core.conductor.tile.accumulators import Picked, Tiles
 from orchestrator_core.conductor.tile.blocks import Blocks, Segment
 
 from .tiling import check, compiled, in_tiles, passes
@@ -128,6 +129,33 @@ def test_what_is_no_number_spreads_as_it_would(
     given = list(arrays())
     given[side] = given[side].at[TWICE, 1].set(value)
     check(function, given)
+
+
+def test_rows_that_the_tile_before_has_made_stay() -> None:
+    """Of the last tile the rows from 64 on have nothing to add, so it is left out; those before
+    that it shares have, and the tile before has added it."""
+
+    def function(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where(x[:, :1] > 0, kernel(x, y), 0.0) @ y
+
+    x, y = arrays()
+    made = check(function, (x.at[:, 0].set(jnp.where(jnp.arange(ROWS) < 64, 1.0, -1.0)), y))
+    (node,) = passes(made)
+    assert node.params["runner"].is_skipping
+
+
+def test_of_what_is_picked_the_first_tile_has_it() -> None:
+    """The same number may be rounded otherwise at another place of a tile, and be asked later
+    whether it is the largest."""
+    (node, *_) = passes(in_tiles(picked, arrays())[0])
+    (one,) = (each for each in node.params["runner"].accumulators if isinstance(each, Picked))
+    operand, indices = one.wanted
+    tile = jnp.arange(32.0 * 32).reshape(32, 32)
+    known = {operand: tile, indices: jnp.full((32, 1, 1), TWICE)}
+    for stale, found in ((0, tile[:, TWICE - (COLUMNS - 32)]), (2, jnp.full(32, -1.0))):
+        place = Tile({"i": 0, "j": COLUMNS - 32}, {"i": 32, "j": 32}, {"j": stale})
+        made = one.added(jnp.full((32, 1), -1.0), Tiles(known, place, {}))
+        np.testing.assert_array_equal(made[:, 0], found)
 
 
 def test_an_infinite_weight_beside_what_is_not_told_again() -> None:
