@@ -156,6 +156,26 @@ def test_a_loop_of_few_bytes_is_one_function_on_a_cpu() -> None:
     assert on_gpu[1] == pytest.approx(on_gpu[0], rel=0.1)
 
 
+def test_what_is_the_same_in_all_steps_is_priced_once() -> None:
+    """XLA computes it before the loop, unless it is larger than what it is made of."""
+
+    def inside(w: Any, h: Any) -> Any:
+        return lax.scan(lambda h, _: (jnp.tanh(w) @ h, None), h, length=1000)[0]
+
+    def before(w: Any, h: Any) -> Any:
+        w = jnp.tanh(w)
+        return lax.scan(lambda h, _: (w @ h, None), h, length=1000)[0]
+
+    def anew(w: Any, h: Any) -> Any:
+        return lax.scan(lambda h, _: (jnp.tanh(w * h) @ h, None), h, length=1000)[0]
+
+    once, outside, always = (
+        priced(each, (256, 256), (256,)).seconds for each in (inside, before, anew)
+    )
+    assert once == pytest.approx(outside, rel=0.02)
+    assert always > 3 * once
+
+
 def test_a_matrix_meets_one_vector_faster_than_two_on_a_cpu() -> None:
     """XLA's own loop: 28e9 flops a second, where the library's of two columns has 10e9."""
     one, two = (priced(product, (256, 256), (256, n)).seconds for n in (1, 2))

@@ -133,6 +133,23 @@ def test_sums_of_what_was_masked_are_zero() -> None:
     assert not interval_of(minus, [one]).is_zero
 
 
+@pytest.mark.parametrize("least", [1.5e38, 1e37])
+def test_what_is_divided_by_the_largest_numbers_is_not_lost(least: float) -> None:
+    """Their inverses may be, as no processor need know numbers below the smallest normal one."""
+    x = jnp.zeros((3, 3))
+    (quotient,) = read(jax.make_jaxpr(lambda x, y: x / y)(x, x)).nodes
+
+    @jax.jit
+    def ends(low: Any, high: Any) -> Any:
+        given = Interval(low, high, jnp.bool_(True))
+        found = interval_of(quotient, [given, given])
+        return found.low, found.high, found.sound
+
+    low, high, sound = ends(jnp.float32(least), jnp.float32(2 * least))
+    assert not sound or low <= 0.5 < 2.0 <= high
+    assert bool(sound) == (least < 1e38)
+
+
 def test_what_is_divided_by_a_root_of_16_bits_is_finite() -> None:
     """Its rounding is one of 16 bits, and that of the root is not."""
     x = jnp.zeros((3, 3), "bfloat16")

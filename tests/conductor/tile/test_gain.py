@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator_core.conductor.cost import Work, on_device
 from orchestrator_core.conductor.cost.known_devices import known_device
+from orchestrator_core.conductor.cost.liveness import peak
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.read import read
@@ -165,3 +166,25 @@ def test_scores_that_are_turned_before_they_are_used_go_into_tiles() -> None:
     with on_device(known_device("cpu", "cpu")):
         _, sites = rewritten(graph, Goal(budget_s=60))
     assert [site.is_changed for site in sites if site.rewrite == "tiling"] == [True]
+
+
+@pytest.mark.parametrize("positions", [1009, 1024])
+def test_what_stands_there_is_priced_as_it_was_given(positions: int) -> None:
+    """In another order of the same operations two arrays of 1009 rows are there at once; in the
+    order that is given three are, and XLA holds three."""
+
+    def attention(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        scores = jnp.einsum("hid,hjd->hij", q, k) / 5.0
+        at = jnp.arange(positions)
+        scores = jnp.where(at[:, None] >= at[None], scores, -jnp.inf)
+        return jnp.sin(jax.nn.softmax(scores) @ v).sum()
+
+    given = [jax.ShapeDtypeStruct((4, positions, 32), "float32")] * 3
+    graph = read(jax.make_jaxpr(jax.value_and_grad(attention, (0, 1, 2)))(*given))
+    with on_device(known_device("cpu", "cpu")):
+        _, sites = rewritten(graph, Goal(allow=frozenset({"tiling"})))
+    (site,) = (each for each in sites if each.rewrite == "tiling")
+    assert site.is_changed
+    assert site.before is not None
+    assert site.before.temp_bytes == peak(graph)
+    assert peak(graph) > 2.9 * 4 * positions**2 * 4
