@@ -14,7 +14,7 @@ import pytest
 from prefect import flow, task
 from prefect_dask import DaskTaskRunner
 
-from orchestrator_core.orchestrate import Orchestrator
+from orchestrator_core.orchestrate.decider import Decider
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
 from orchestrator_prefect.sending.link import DaskLink
@@ -102,7 +102,7 @@ def test_planning_that_fails_in_every_epoch_is_told_once(
     def broken(*arguments: Any) -> Any:
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr(Orchestrator, "_decide", broken)
+    monkeypatch.setattr(Decider, "decide", broken)
     made = optimized_flow(cluster=cluster, store=str(tmp_path / "s.db"), report=False)(two_epochs)
     assert made() == EXPECTED
     (warning,) = warned
