@@ -41,10 +41,14 @@ class Prepared:
         skewed = with_skews(simple, lambda each: each.size >= settings.min_elements)
         return cls(with_ranks(skewed, large), (simple, graph))
 
+    @property
+    def given(self) -> Graph:
+        """What it was all made from."""
+        return self.earlier[-1]
+
     def whole(self, graph: Graph) -> Graph:
-        """As it can be run: what can only be done in tiles is as it was, where it is in none.
-        Without any tiles it is what was given, in the very order in which XLA will see it."""
-        return self.earlier[-1] if graph is self.graph else as_before(graph, *self.earlier)
+        """As it can be run: what can only be done in tiles is as it was, where it is in none."""
+        return as_before(graph, *self.earlier)
 
     def at_best(self, graph: Graph, goal: Goal) -> Graph:
         """And with what the algebra will make of it."""
