@@ -41,16 +41,19 @@ class Prepared:
         skewed = with_skews(simple, lambda each: each.size >= settings.min_elements)
         return cls(with_ranks(skewed, large), (simple, graph))
 
-    @property
-    def given(self) -> Graph:
-        """What it was all made from."""
-        return self.earlier[-1]
-
     def whole(self, graph: Graph) -> Graph:
         """As it can be run: what can only be done in tiles is as it was, where it is in none."""
         return as_before(graph, *self.earlier)
 
     def at_best(self, graph: Graph, goal: Goal) -> Graph:
         """And with what the algebra will make of it."""
-        is_for_time = goal.objective != "memory" and goal.permits("algebra")
-        return with_trees(self.whole(graph)) if is_for_time else self.whole(graph)
+        return _at_best(self.whole(graph), goal)
+
+    def given_at_best(self, goal: Goal) -> Graph:
+        """The same of what all was made from."""
+        return _at_best(self.earlier[-1], goal)
+
+
+def _at_best(graph: Graph, goal: Goal) -> Graph:
+    is_for_time = goal.objective != "memory" and goal.permits("algebra")
+    return with_trees(graph) if is_for_time else graph

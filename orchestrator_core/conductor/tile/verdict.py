@@ -54,7 +54,8 @@ class Judge:
         if before is self.prepared.graph:
             # The same in another order, in which XLA may keep and compute less or more: of two
             # prices the higher was nearer to what was seen, which was as long or longer.
-            was = max(was, price(self.prepared.given), key=lambda each: each.seconds)
+            given = price(self.prepared.given_at_best(self.goal))
+            was = max(was, given, key=lambda each: each.seconds)
         was, now = of_site(was, now, form)
         why = "" if self.takes_all else self._refusal(candidate, form, was, now)
         return Verdict(was, now, why) if why else self._tried(was, now, before, after)
