@@ -64,7 +64,7 @@ def _flow(source: str, attribute: str) -> Any:
     if not attribute and len({id(each) for each in flows.values()}) == 1:
         return next(iter(flows.values()))
     if attribute not in flows:
-        there = f"flows there: {', '.join(flows)}" if flows else "there is none at its top level"
+        there = f"flows there: {', '.join(flows) or 'none'}"
         is_task = isinstance(vars(module).get(attribute), Task)
         which = f"{attribute or 'which one?'!r} is {'a task' if is_task else 'no Prefect flow'}"
         raise Refused(f"{which} in {source}; {there}")

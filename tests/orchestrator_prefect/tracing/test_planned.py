@@ -158,6 +158,10 @@ def test_a_task_is_called_a_task(plan: Any, source: Path) -> None:
     told = "'load' is a task in flows.py; flows there: pipeline, needs, endless, careless"
     assert err.splitlines()[-1].startswith(f"error: {told}")
     assert "run it once" not in err
+    source.write_text("from prefect import task\n\n@task\ndef load(i): ...\n")
+    code, _, err = plan("flows.py:load")
+    assert code == 1
+    assert err.splitlines()[-1].startswith("error: 'load' is a task in flows.py; flows there: none")
 
 
 @pytest.mark.parametrize(
