@@ -57,6 +57,10 @@ class InvalidGoal(InvalidInput):
     """What a function is to be conducted for: an unknown objective, precision or rewrite."""
 
 
+class UnknownFlow(InvalidInput):
+    """There is no flow by that name where it was looked for."""
+
+
 class InvalidSchedule(OrchestratorError):
     """A schedule breaks a rule: `rule` is its short name, `task` the first task that breaks it."""
 

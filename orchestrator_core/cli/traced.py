@@ -15,7 +15,7 @@ from orchestrator_core.cli.target import FlowTarget
 from orchestrator_core.cli.workers import equal_workers
 from orchestrator_core.costs.guessed import GuessedCosts
 from orchestrator_core.costs.model import FirstKnown
-from orchestrator_core.errors import InvalidInput, UnknownRun
+from orchestrator_core.errors import InvalidInput, UnknownFlow, UnknownRun
 from orchestrator_core.execute.paced import parts
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.orchestrate import Orchestrator
@@ -65,12 +65,15 @@ def traced_question(
         notes: what is to be said of the cluster.
 
     Raises:
+        UnknownFlow: if there is none by that name.
         InvalidInput, UnknownRun: if the flow cannot be followed, with the line and the reason.
     """
     try:
         found = importlib.import_module(TRACING).trace_flow(
             target.source, target.attribute, target.parameters
         )
+    except UnknownFlow:
+        raise
     except (InvalidInput, ImportError) as error:
         if target.parameters:
             raise InvalidInput(f"the flow {flow!r} cannot be followed: {error}") from None
@@ -105,8 +108,6 @@ def _never_ran(flow: str, store: Store, why: str) -> str:
     """The reason first; flows that ran are named only where one of them may have been meant."""
     known = sorted({run.flow for run in store.runs(limit=1000)})
     close = ", ".join(map(repr, difflib.get_close_matches(flow, known, n=3, cutoff=ALIKE)))
-    if "; flows there: " in why:
-        return why
     mend = "" if "@optimized_flow" in why else ": run it once with @optimized_flow, then plan it"
     return (
         f"the flow {flow!r} cannot be followed: {why}. It has not finished a run yet, either{mend}"

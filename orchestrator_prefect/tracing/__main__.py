@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from orchestrator_core.cli.python_module import load_module
-from orchestrator_core.errors import OrchestratorError
+from orchestrator_core.errors import OrchestratorError, UnknownFlow
 from orchestrator_prefect.tracing.memory import limit_memory
 from orchestrator_prefect.tracing.watch import Refused
 
@@ -23,7 +23,7 @@ def main() -> None:
     try:
         answer = _answer(request)
     except (OrchestratorError, Refused) as error:
-        answer = {"refused": str(error)}
+        answer = {"refused": str(error), "no_flow": isinstance(error, UnknownFlow)}
     data = json.dumps(answer).encode()
     while data:
         data = data[os.write(answers, data) :]
@@ -55,7 +55,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flow(source: str, attribute: str) -> Any:
-    """The flow in the module, or the only one there."""
+    """The flow in the module, or the only one there; raises `UnknownFlow`."""
     from prefect.flows import Flow
     from prefect.tasks import Task
 
@@ -67,7 +67,7 @@ def _flow(source: str, attribute: str) -> Any:
         there = f"flows there: {', '.join(flows) or 'none'}"
         is_task = isinstance(vars(module).get(attribute), Task)
         which = f"{attribute or 'which one?'!r} is {'a task' if is_task else 'no Prefect flow'}"
-        raise Refused(f"{which} in {source}; {there}")
+        raise UnknownFlow(f"{which} in {source}; {there}")
     return flows[attribute]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator_core.costs.stated import StatedCosts
-from orchestrator_core.errors import InvalidInput
+from orchestrator_core.errors import InvalidInput, UnknownFlow
 from orchestrator_core.execute.record import Burst
 from orchestrator_core.graph.task_graph import TaskGraph
 
@@ -56,6 +56,7 @@ def trace_flow(
             for the only one. parameters: of the flow, as JSON has them.
 
     Raises:
+        UnknownFlow: if there is none by that name.
         InvalidInput: if it cannot be followed, with the line and the reason.
     """
     request = {
@@ -66,7 +67,7 @@ def trace_flow(
     }
     answer = _answer(json.dumps(request), seconds)
     if "refused" in answer:
-        raise InvalidInput(str(answer["refused"]))
+        raise (UnknownFlow if answer["no_flow"] else InvalidInput)(answer["refused"])
     return Traced(
         flow=answer["flow"],
         graph=TaskGraph.from_json(answer["graph"]),

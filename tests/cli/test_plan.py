@@ -51,6 +51,8 @@ class Flow:
 pipeline = Flow()
 """
 
+REAL_FLOW = "from prefect import flow\n@flow\ndef pipeline(): ..."
+
 
 @pytest.fixture
 def diamond(tmp_path: Path) -> Path:
@@ -227,7 +229,7 @@ def test_a_flow_that_never_ran_must_run_once(
     invoke: Invoke, tmp_path: Path, store: ScheduleStore
 ) -> None:
     path = tmp_path / "my_flow.py"
-    path.write_text(FLOW, encoding="utf-8")
+    path.write_text(REAL_FLOW, encoding="utf-8")
     for i, flow in enumerate(("another", "pipelines", "rechunk-sum+x")):
         store.add_run(a_run(f"{i}" * 32, flow=flow))
     failed = invoke("plan", f"{path}:pipeline")
@@ -257,7 +259,7 @@ def test_another_flow_of_that_name_is_not_planned_instead(
 ) -> None:
     path = tmp_path / "jobs" / "my_flow.py"
     path.parent.mkdir()
-    path.write_text("from prefect import flow\n@flow\ndef pipeline(): ...", encoding="utf-8")
+    path.write_text(REAL_FLOW, encoding="utf-8")
     origin = f"{place_of(str(path))}:pipeline"
     store.add_run(replace(a_run("b" * 32), started_at=9.0, origin="elsewhere/my_flow.py:pipeline"))
     assert "cannot be followed" in invoke("plan", f"{path}:pipeline").err
