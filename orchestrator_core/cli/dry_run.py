@@ -71,7 +71,7 @@ def dry_run(
     with (
         closing(open_store(store)) as opened,
         naming(store),
-        closing(Orchestrator(opened, budget=Budget(DEFAULT_SECONDS, effort.seed))) as orchestrator,
+        closing(Orchestrator(opened, budget=Budget(DEFAULT_SECONDS))) as orchestrator,
     ):
         question = price(target, machines, orchestrator, opened)
         return _answer(question, effort, orchestrator, prepare)

@@ -12,16 +12,16 @@ DEFAULT_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How hard to plan: seconds (None: what is stored will do), seed, and by whom."""
+    """How hard to plan: seconds, seed, and by whom. If none is stated, what is stored will do."""
 
     seconds: float | None = None
-    seed: int = 0
+    seed: int | None = None
     planners: tuple[str, ...] = ()
 
     @property
     def budget(self) -> Budget:
-        return Budget(DEFAULT_SECONDS if self.seconds is None else self.seconds, self.seed)
+        return Budget(DEFAULT_SECONDS if self.seconds is None else self.seconds, self.seed or 0)
 
     @property
     def is_stated(self) -> bool:
-        return self.seconds is not None or bool(self.planners)
+        return self.seconds is not None or self.seed is not None or bool(self.planners)

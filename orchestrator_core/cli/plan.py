@@ -55,7 +55,9 @@ def plan(
     seconds: Annotated[
         float | None, typer.Option(min=0.0, help="How long to plan. Default: 2, or a stored plan.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of every random choice; plans anew. Default: 0.")
+    ] = None,
     planner: Annotated[
         list[str] | None, typer.Option(help="Only this planner; may be given again.")
     ] = None,

@@ -150,6 +150,20 @@ def test_a_stored_schedule_is_found_again(invoke: Invoke, diamond: Path) -> None
     assert asked["predicted_s"] == pytest.approx(6.0)
 
 
+def test_a_seed_that_is_given_plans_anew(invoke: Invoke, tmp_path: Path) -> None:
+    """Tasks of 3, 3, 2, 2 and 2 s on two equal workers: longest first takes 7 s, the best 6."""
+    builder = TaskGraph.build()
+    for i, seconds in enumerate((3.0, 3.0, 2.0, 2.0, 2.0)):
+        builder.task(f"t{i}", seconds=seconds)
+    path = tmp_path / "five.json"
+    path.write_bytes(builder.done().to_json())
+    parsed(invoke("plan", path, "-w", "2", "--planner", "heft", "--json"))
+    stored = parsed(invoke("plan", path, "-w", "2", "--json"))
+    assert (stored["cache"], stored["makespan_s"]) == ("hit", pytest.approx(7.0))
+    anew = parsed(invoke("plan", path, "-w", "2", "--seed", "0", "--json"))
+    assert (anew["cache"] != "hit", anew["makespan_s"]) == (True, pytest.approx(6.0))
+
+
 def test_one_planner_may_be_picked(invoke: Invoke, diamond: Path) -> None:
     found = parsed(invoke("plan", diamond, "-w", "2", "--planner", "heft", "--json"))
     assert found["planner"] == "heft"
