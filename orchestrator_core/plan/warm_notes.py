@@ -64,12 +64,8 @@ def _file(part: str) -> Path | None:
 
 @functools.cache
 def _stamp() -> str:
-    """Machine code is good for one kind of processor and one version of the compiler, and numba
-    finds it only from where it was compiled: another environment has to compile its own."""
-    import numba
-
-    from orchestrator_core.plan.engine import code_cache
+    """Machine code is good for one kind of processor and one version of the compiler."""
+    from orchestrator_core.plan.engine.kernel_cache import VERSIONS
 
     processor = importlib.import_module("llvmlite.binding").get_host_cpu_name()  # has no types
-    kind = f"{numba.__version__} {processor} {code_cache.SOURCES}"
-    return hashlib.sha256(kind.encode()).hexdigest()[:8]
+    return hashlib.sha256(f"{VERSIONS} {processor}".encode()).hexdigest()[:8]

@@ -19,7 +19,7 @@ from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.plan import warm, warm_notes, warm_parts
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.crew import pool
-from orchestrator_core.plan.engine import code_cache
+from orchestrator_core.plan.engine import code_cache, kernel_cache
 from orchestrator_core.plan.engine.compiled import Kernel, compiled, not_compiling
 from orchestrator_core.plan.engine.ranks import upward_rank
 from orchestrator_core.plan.lane import Lane
@@ -141,14 +141,14 @@ def test_what_is_missing_is_compiled_aside_and_not_waited_for(cold: list[str], m
     assert not warm.is_missing("heft")
 
 
-def test_another_environment_of_the_same_user_has_to_compile_its_own(
-    cold: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_another_version_of_a_library_has_to_compile_its_own(
+    cold: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """numba keeps machine code by the place of its source. Were the notes the same for both, a flow
-    of the second environment would compile for minutes where it should only load."""
+    """Were the notes the same for both, a flow of the second environment would compile for minutes
+    where it should only load."""
     warm.compile_all()
     assert warm.is_warm()
-    monkeypatch.setattr(code_cache, "SOURCES", tmp_path / "other" / "orchestrator_core" / "plan")
+    monkeypatch.setattr(kernel_cache, "VERSIONS", "numba0.99")
     monkeypatch.setattr(warm_notes, "_there", set())
     warm_notes._stamp.cache_clear()
     try:

@@ -3,12 +3,11 @@
 numba keys what it keeps by the file of the function that was compiled. Functions that are compiled
 into it may stand in other files, so that after an upgrade old code could be run. Here the key is
 the source of the module and of all that it imports from the planner and from the simulator's
-compiled part, directly or not.
+compiled part, directly or not; wherever these are installed.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import os
@@ -17,7 +16,6 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,19 +44,6 @@ config: Any = numba.config
 
 _MARK = re.compile(rb"engine\.compiled import .*\b(compiled|inner|inlined)\b")
 _IMPORT = re.compile(rb"^from (?:orchestrator_core\.plan\.)?([\w.]+) import", re.MULTILINE)
-
-
-@contextlib.contextmanager
-def kept_apart(module: str) -> Iterator[None]:
-    """What is decorated meanwhile is kept in the module's folder; other code's place stays as it
-    is, and so does this one's where no folder can be written."""
-    chosen, before = folder_of(module), config.CACHE_DIR
-    if chosen is not None:
-        config.CACHE_DIR = str(chosen)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
 
 
 @functools.cache

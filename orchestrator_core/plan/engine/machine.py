@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit, types
 from numba.extending import intrinsic, overload, typeof_impl
 
-from orchestrator_core.plan.engine.code_cache import folder_of, kept_apart
 from orchestrator_core.plan.engine.compiled import Kernel, interpreted, lent, may_compile, plainly
-from orchestrator_core.plan.engine.locked import locked
+from orchestrator_core.plan.engine.kernel_cache import KernelCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,12 +24,11 @@ which takes longer and runs a little slower."""
 
 
 def ways(version: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """numba's options for what Python calls, and for what only compiled code calls, which need not
-    be kept on disk by itself."""
-    python = {"cache": True, "no_cfunc_wrapper": True}
+    """numba's options for what Python calls, and for what only compiled code calls."""
+    python = {"no_cfunc_wrapper": True}
     kernels = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     if not version.startswith(KNOWN):
-        return python, kernels | {"cache": True}
+        return python, kernels
     from orchestrator_core.plan.engine.compiler import KernelCompiler, PieceCompiler
 
     return python | {"pipeline_class": KernelCompiler}, kernels | {"pipeline_class": PieceCompiler}
@@ -47,13 +44,10 @@ def dispatcher(kernel: Kernel) -> Any:
     apart.
     """
     options = (FOR_PYTHON if kernel.from_python else FOR_KERNELS) | kernel.options
-    module = kernel.py_func.__module__
-    with kept_apart(module):
-        made: Any = njit(nogil=True, **options)(kernel.py_func)
-    if options.get("cache"):
-        made._cache.save_overload = functools.partial(
-            _save_alone, folder_of(module), made._cache.save_overload
-        )
+    made: Any = njit(nogil=True, **options)(kernel.py_func)
+    # A piece is in each kernel that uses it, and need not be kept by itself.
+    if kernel.from_python or "pipeline_class" not in options:
+        made._cache = cast(Any, KernelCache)(kernel.py_func)
     template, unliteral = made.get_call_template, cast(Any, types).unliteral
 
     def get_call_template(args: Any, kws: Any) -> Any:
@@ -76,13 +70,6 @@ def _machine_code_or_python(kernel: Kernel, made: Any, *args: Any) -> Any:
         made.add_overload(found)
         return found.entry_point
     return type(made)._compile_for_args(made, *args)
-
-
-def _save_alone(folder: Path | None, save: Callable[..., None], *what: Any) -> None:
-    """numba reads the index of what is kept, and writes it with one entry more: of two processes
-    that do so at once the first would lose its own, or both would name their code alike."""
-    with locked(None if folder is None else folder / "lock"):
-        save(*what)
 
 
 @cast("Callable[[F], F]", typeof_impl.register(Kernel))

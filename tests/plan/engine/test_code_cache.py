@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from numba import config
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, InTreeCacheLocator
 
 from orchestrator_core.plan.engine import code_cache
 from orchestrator_core.plan.engine.compiled import Kernel
+from orchestrator_core.plan.engine.kernel_cache import KernelCache
 from orchestrator_core.plan.engine.locked import locked
 
 KERNELS = """
@@ -31,6 +35,28 @@ def package(root: Path) -> Path:
 
 def key(plan: Path, module: str) -> str:
     return code_cache._hash(code_cache.closure(code_cache.texts_of(plan), [module]))
+
+
+TINY = """
+from orchestrator_core.plan.engine.compiled import compiled
+
+@compiled
+def scaled(x):
+    return {body}
+"""
+
+ASKED = """
+from orchestrator_core.plan.tiny import scaled
+
+print(scaled(3), "found" if scaled.machine.stats.cache_hits else "made")
+"""
+
+
+def ranked(x: float) -> float:
+    return x
+
+
+ranked.__module__ = "orchestrator_core.plan.engine.ranks"
 
 
 @pytest.fixture
@@ -81,22 +107,41 @@ def test_it_is_below_the_folder_that_the_user_has_chosen(place: Path) -> None:
     assert folder.name.startswith("engine.lanes-")
 
 
-def test_only_what_is_decorated_meanwhile_goes_there(place: Path) -> None:
-    with code_cache.kept_apart("orchestrator_core.plan.engine.lanes"):
-        assert "engine.lanes" in config.CACHE_DIR
-    assert str(place) == config.CACHE_DIR
+def test_kernels_are_kept_below_it_and_nobody_elses_code(place: Path) -> None:
+    mine, other = KernelCache(ranked), KernelCache(package)
+    assert place / "orchestrator" in Path(mine.cache_path).parents
+    assert Path(other.cache_path).parent == place
 
 
-def test_other_packages_code_stays_where_it_was(place: Path) -> None:
-    with code_cache.kept_apart("somebody.elses.module"):
-        assert str(place) == config.CACHE_DIR
-
-
-def test_numba_decides_where_nothing_can_be_written(place: Path) -> None:
+def test_numba_decides_where_nothing_can_be_written(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place.write_text("a file, not a folder")
     assert code_cache.folder() is None
-    with code_cache.kept_apart("orchestrator_core.plan.engine.lanes"):
-        assert str(place) == config.CACHE_DIR
+    monkeypatch.setattr(InTreeCacheLocator, "get_cache_path", lambda self: str(tmp_path / "numba"))
+    assert KernelCache(ranked).cache_path == str(tmp_path / "numba")
+
+
+def test_what_was_compiled_in_one_environment_is_found_by_another(tmp_path: Path) -> None:
+    """The same sources and libraries at another place; other sources compile their own."""
+    assert [outcome(tmp_path, place, "2 * x") for place in ("a", "b")] == ["6 made", "6 found"]
+    assert outcome(tmp_path, "c", "3 * x") == "9 made"
+
+
+def outcome(folder: Path, place: str, body: str) -> str:
+    """Of a kernel in a copy of the package."""
+    root = Path(code_cache.SOURCES).parent
+    copy = folder / place / "orchestrator_core"
+    shutil.copytree(root, copy, ignore=shutil.ignore_patterns("conductor", "__pycache__"))
+    (copy / "plan" / "tiny.py").write_text(TINY.format(body=body))
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", ASKED],
+        env={**os.environ, "PYTHONPATH": str(copy.parent), "NUMBA_CACHE_DIR": str(folder / "kept")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
 
 
 def test_folders_that_nobody_uses_any_more_go(tmp_path: Path) -> None:
