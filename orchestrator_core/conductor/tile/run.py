@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from orchestrator_core.conductor.cost.short_rows import SHORT
 from orchestrator_core.conductor.facts.axes import Role, Spec, full_shape, roles
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.tile.accumulators import Accumulator, Tiles
@@ -38,6 +39,9 @@ NONE: Stale = MappingProxyType({})
 
 State: TypeAlias = tuple[Any, ...]
 """One array for each accumulator of a pass."""
+
+Cuts: TypeAlias = list[Any]
+"""What a row, or a tile, has of each value whose tiles are cut ahead."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Runner:
         by_value = dict(zip(self.one.recipe.values, values, strict=True))
         whole = {key: by_value[key[0]] for key in self.one.recipe.leaves}
         row = _Row(self, whole, Segment(outer, 1, self.size[self.one.outer]), 0)
-        return row.with_tile(row.place(inner, self.size[self.one.inner]), now)
+        return row.with_tile(row.place(inner, self.size[self.one.inner]), now, {})
 
     @property
     def accumulators(self) -> tuple[Accumulator, ...]:
@@ -117,14 +121,29 @@ class Runner:
     ) -> State:
         """All rows of one size; so many come before them."""
 
-        def row(k: Any, state: State) -> State:
-            at = _Row(self, whole, outer, k)
+        def cut(k: Any) -> Cuts:
+            row = _Row(self, whole, outer, k)
+            return self.cut(self.one.outer, whole, row.place(0, 1))
+
+        def row(k: Any, cuts: Cuts, state: State) -> State:
+            at = _Row(self, whole, outer, k, self.by_key(self.one.outer, cuts))
             now = at.opened(state)
             for each in inner:
                 now = each(at, before + k, now)
             return at.closed(state, now)
 
-        return _loop(outer.count, row, state)
+        return _loop(outer.count, cut, row, state)
+
+    def cut(self, role: Role, whole: Mapping[Key, Any], place: Tile) -> Cuts:
+        return [place.of(whole[key], key[1]) for key in self._cut_along(role)]
+
+    def by_key(self, role: Role, cuts: Cuts) -> dict[Key, Any]:
+        return dict(zip(self._cut_along(role), cuts, strict=True))
+
+    def _cut_along(self, role: Role) -> list[Key]:
+        """Points: vectors of few coordinates, of which operations read one and another."""
+        found = (key for key in self.one.recipe.leaves if roles(key[1]) == {role})
+        return [(value, spec) for value, spec in found if 1 < value.shape[-1] < SHORT]
 
     def stale(self, role: Role, tiles: Segment, k: Any) -> Stale:
         return {role: tiles.stale(k)} if tiles.shared and self.one.shares else NONE
@@ -147,12 +166,17 @@ class Runner:
 
 @dataclass(frozen=True)
 class _Row:
-    """All tiles at one place along the outer role: the tile `k` of these."""
+    """All tiles at one place along the outer role: the tile `k` of these.
+
+    Attributes:
+        cut: what of `whole` is cut for all of them.
+    """
 
     runner: Runner
-    whole: dict[Key, Any]
+    whole: Mapping[Key, Any]
     tiles: Segment
     k: Any
+    cut: Mapping[Key, Any] = field(default_factory=dict)
 
     @property
     def stale(self) -> Stale:
@@ -191,15 +215,15 @@ class _Row:
         found = [a.have(state) for a, state in pairs if a.is_watched]
         return found if len(found) == len(accumulators) else [*found, 0.0]
 
-    def with_tile(self, place: Tile, now: State) -> State:
-        one = self.runner.one
+    def with_tile(self, place: Tile, now: State, cut: Mapping[Key, Any]) -> State:
+        """`cut`: what of `whole` is cut for this tile, beside what is for the row."""
+        one, known = self.runner.one, {**self.cut, **cut}
 
         def read(key: Key) -> Any:
-            return place.of(self.whole[key], key[1])
+            return known[key] if key in known else place.of(self.whole[key], key[1])
 
         shifts: dict[Any, tuple[Any, Any]] = {}
-        known = one.recipe.tiles(read, place, self.runner.skips)
-        tiles = Tiles(known, place, shifts, one.overlaps)
+        tiles = Tiles(one.recipe.tiles(read, place, self.runner.skips), place, shifts, one.overlaps)
         made = list(now)
         for k, shift in enumerate(one.shifts):
             old = self._mine(now[k], shift, place)
@@ -242,28 +266,36 @@ class _Inner:
     def __call__(self, row: _Row, k: Any, now: State) -> State:
         """Of row `k` of all."""
         if self.order is None:
-            return _loop(self.tiles.count, lambda n, now: self._with(row, n, now), now)
-        order, needs = self.order[k], self.needs[:, k]
+            cut, step = functools.partial(self._cut, row), functools.partial(self._with, row)
+            return _loop(self.tiles.count, cut, step, now)
+        order, needs, last = self.order[k], self.needs[:, k], self.tiles.count - 1
 
-        def goes_on(at: tuple[Any, State]) -> Any:
-            n, now = at
-            is_left = n < self.tiles.count
-            need = needs[:, jnp.minimum(n, self.tiles.count - 1)]
+        def goes_on(at: tuple[Any, Cuts, State]) -> Any:
+            n, _, now = at
+            need = needs[:, jnp.minimum(n, last)]
             proofs = [need[m] < each for m, each in enumerate(row.have(now))]
-            return is_left & ~functools.reduce(jnp.logical_and, proofs)
+            return (n <= last) & ~functools.reduce(jnp.logical_and, proofs)
 
-        def body(at: tuple[Any, State]) -> tuple[Any, State]:
-            n, now = at
-            return n + 1, self._with(row, order[n], now)
+        def body(at: tuple[Any, Cuts, State]) -> tuple[Any, Cuts, State]:
+            n, cuts, now = at
+            then = self._cut(row, order[jnp.minimum(n + 1, last)])
+            return n + 1, then, self._with(row, order[n], cuts, now)
 
-        made: State = lax.while_loop(goes_on, body, (jnp.int32(0), now))[1]
+        first = jnp.int32(0), self._cut(row, order[0]), now
+        made: State = lax.while_loop(goes_on, body, first)[2]
         return made
 
-    def _with(self, row: _Row, n: Any, now: State) -> State:
+    def _cut(self, row: _Row, n: Any) -> Cuts:
+        runner, place = row.runner, row.place(self.tiles.start(n), self.tiles.size)
+        return runner.cut(runner.one.inner, row.whole, place)
+
+    def _with(self, row: _Row, n: Any, cuts: Cuts, now: State) -> State:
         # Most tiles have no stale elements. To leave out none of them costs less than to ask: in a
         # branch XLA computes with one thread what it computes with all of them elsewhere.
-        stale = {**row.stale, **row.runner.stale(row.runner.one.inner, self.tiles, n)}
-        return row.with_tile(row.place(self.tiles.start(n), self.tiles.size, stale), now)
+        runner, role = row.runner, row.runner.one.inner
+        stale = {**row.stale, **runner.stale(role, self.tiles, n)}
+        place = row.place(self.tiles.start(n), self.tiles.size, stale)
+        return row.with_tile(place, now, runner.by_key(role, cuts))
 
 
 def _sorted(need: Sequence[Any], segments: Sequence[Segment]) -> tuple[Any, list[Any]]:
@@ -277,8 +309,24 @@ def _sorted(need: Sequence[Any], segments: Sequence[Segment]) -> tuple[Any, list
     return made[len(keys)], list(made[len(keys) + 1 :])
 
 
-def _loop(count: int, body: Callable[[Any, State], State], state: State) -> State:
+def _loop(
+    count: int,
+    cut: Callable[[Any], Cuts],
+    step: Callable[[Any, Cuts, State], State],
+    state: State,
+) -> State:
+    """``state = step(n, cut(n), state)`` for each n below the count.
+
+    What a step needs of points is cut in the one before. In the same step XLA's CPU code would cut
+    it within each kernel; and one that reads both coordinates of a point asks anew for each element
+    where to cut, so that it makes no vectors.
+    """
     if count == 1:
-        return body(0, state)
-    made: State = lax.fori_loop(0, count, body, state)
+        return step(0, cut(0), state)
+
+    def body(n: Any, at: tuple[Cuts, State]) -> tuple[Cuts, State]:
+        cuts, now = at
+        return cut(jnp.minimum(n + 1, count - 1)), step(n, cuts, now)
+
+    made: State = lax.fori_loop(0, count, body, (cut(0), state))[1]
     return made
