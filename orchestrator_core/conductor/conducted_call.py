@@ -3,21 +3,23 @@
 Derivatives are those of the original function, custom rules included: nothing that a rewrite has
 put in its place is ever differentiated. Where JAX linearizes in order to transpose, the function
 and its pullback are planned as one graph that is cut in two (`joint`): one part runs now and hands
-residuals on to the other. Pushforwards are JAX's own.
+residuals on to the other. Pushforwards are JAX's own. What JAX knows to be zero stays its sign
+for that: zeros that are computed would be NaN times an infinite derivative.
 So ``grad``, ``vmap`` and ``jit`` may stand inside and outside of ``conduct``, in any order.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.joint.joint import Flags, Joint, joint_of, pullback_of
 from orchestrator_core.conductor.joint.part import Part
+from orchestrator_core.conductor.joint.pushforward import Pushforward
 from orchestrator_core.conductor.program import Program
 
 
@@ -52,7 +54,7 @@ def _avals(*_: Any, program: Program) -> list[Any]:
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], program: Program) -> Any:
     outputs = call(program, primals)
-    moving = tuple(not _jax.is_zero(tangent) for tangent in tangents)
+    moving = _moving(tangents, program.avals)
     return outputs, _moved(program, moving, None, primals, tangents)
 
 
@@ -70,8 +72,7 @@ def _linearize(is_vjp: bool, moving: Flags, primals: Sequence[Any], program: Pro
     def linear(residuals: Sequence[Any], *tangents: Any) -> list[Any]:
         return _moved(program, moving, joint, residuals, tangents)
 
-    moved = program.smooth if any(moving) else [False] * len(program.smooth)
-    return outputs, moved, residuals, linear
+    return outputs, _outputs_moved(program, moving, joint), residuals, linear
 
 
 def _batch(arrays: Sequence[Any], axes: Sequence[Any], program: Program) -> Any:
@@ -84,21 +85,30 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, program: Program) -> lis
     unknown = [_jax.is_unknown(each) for each in arrays]
     moving = [each.aval for each, is_one in zip(arrays, unknown, strict=True) if is_one]
 
+    given = [each for each in cotangents if not _jax.is_zero(each)]
+
     def linear(*those: Any) -> list[Any]:
         each = iter(those)
         pairs = zip(arrays, unknown, strict=True)
-        return program.original(*(next(each) if is_one else known for known, is_one in pairs))
+        outputs = program.original(*(next(each) if is_one else known for known, is_one in pairs))
+        return [
+            output
+            for output, cotangent in zip(outputs, cotangents, strict=True)
+            if not _jax.is_zero(cotangent)
+        ]
 
-    given = [
-        jnp.zeros(aval.shape, aval.dtype) if _jax.is_zero(cotangent) else cotangent
-        for cotangent, aval in zip(cotangents, program.out_avals, strict=True)
-    ]
     made = iter(jax.linear_transpose(linear, *moving)(given))
     return [next(made) if is_one else None for is_one in unknown]
 
 
 # Its pushforward, which is linear, and is transposed into its pullback. Inputs: those of the
 # function, the residuals if it has been cut, and the tangents of the inputs that move.
+
+
+def _moving(tangents: Sequence[Any], avals: Sequence[Any]) -> Flags:
+    """Which inputs move."""
+    pairs = zip(tangents, avals, strict=True)
+    return tuple(not _jax.is_zero(tangent) and _jax.is_smooth(aval) for tangent, aval in pairs)
 
 
 def _moved(
@@ -114,19 +124,31 @@ def _moved(
         return zeros
     given = [tangent for tangent, moves in zip(tangents, moving, strict=True) if moves]
     made = _push.bind(*known, *given, program=program, moving=moving, joint=joint)
-    return [made[k] if is_smooth else zeros[k] for k, is_smooth in enumerate(program.smooth)]
+    moved = _outputs_moved(program, moving, joint)
+    return [one if moves else zero for one, zero, moves in zip(made, zeros, moved, strict=True)]
+
+
+def _outputs_moved(program: Program, moving: Flags, joint: Joint | None) -> Flags:
+    """Which outputs move; where the pushforward is only there to be transposed, which may."""
+    if not any(moving):
+        return (False,) * len(program.smooth)
+    if joint is not None:
+        return tuple(program.smooth)
+    pairs = zip(program.smooth, _pushforward(program, moving).moved, strict=True)
+    return tuple(is_smooth and moves for is_smooth, moves in pairs)
+
+
+def _pushforward(program: Program, moving: Flags) -> Pushforward:
+    made: Pushforward = program.kept(
+        ("push", moving), lambda: Pushforward.of(program.original, program.avals, moving)
+    )
+    return made
 
 
 def _pushed(*arrays: Any, program: Program, moving: Flags, joint: Joint | None) -> list[Any]:
     """The tangents of all outputs; those of integers are zeros of their own type."""
-    primals, given = list(arrays[: len(moving)]), iter(arrays[len(arrays) - sum(moving) :])
-    zeros = [_jax.no_tangent(primal) for primal in primals]
-    tangents = [next(given) if moves else zero for moves, zero in zip(moving, zeros, strict=True)]
-    _, made = jax.jvp(lambda *each: program.original(*each), primals, tangents)
-    return [
-        tangent if is_smooth else jnp.zeros(aval.shape, bool)
-        for tangent, is_smooth, aval in zip(made, program.smooth, program.out_avals, strict=True)
-    ]
+    given = arrays[len(arrays) - sum(moving) :]
+    return _pushforward(program, moving)(*arrays[: len(moving)], *given)
 
 
 def _pushed_avals(*_: Any, program: Program, **__: Any) -> list[Any]:
@@ -138,11 +160,19 @@ def _pushed_avals(*_: Any, program: Program, **__: Any) -> list[Any]:
 
 def _push_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
     """Derivatives of derivatives are JAX's own."""
-    zeros = [
-        _jax.no_tangent(primal) if _jax.is_zero(tangent) else tangent
-        for primal, tangent in zip(primals, tangents, strict=True)
-    ]
-    return jax.jvp(lambda *each: _pushed(*each, **params), list(primals), zeros)
+    avals = [_jax.aval_of(primal) for primal in primals]
+    moving = _moving(tangents, avals)
+    outputs = _push.bind(*primals, **params)
+    zeros = [_jax.zero_of(aval.to_tangent_aval()) for aval in _pushed_avals(**params)]
+    if not any(moving):
+        return outputs, zeros
+    push: Pushforward = params["program"].kept(
+        ("push again", params["moving"], moving),
+        lambda: Pushforward.of(functools.partial(_pushed, **params), avals, moving),
+    )
+    given = [tangent for tangent, moves in zip(tangents, moving, strict=True) if moves]
+    made = zip(push(*primals, *given), zeros, push.moved, strict=True)
+    return outputs, [one if moves else zero for one, zero, moves in made]
 
 
 def _push_batch(arrays: Sequence[Any], axes: Sequence[Any], **params: Any) -> Any:
@@ -160,10 +190,15 @@ def _pull(
     given = tuple(not _jax.is_zero(cotangent) for cotangent in smooth)
     there = [cotangent for cotangent, is_one in zip(smooth, given, strict=True) if is_one]
     if joint is None:
-        made = call(pullback_of(program, moving, given), [*known, *there])
+        pullback = pullback_of(program, moving, given)
+        made = call(pullback, [*known, *there])
+        reached = _jax.reached(pullback.jaxpr, [*(False for _ in known), *(True for _ in there)])
     else:
         made = _part.bind(*known, *there, part=joint.backward(given))
-    return [None] * len(known) + made
+        reached = joint.reached(given)
+    moved = zip(made, reached, strict=True)
+    zeros = [one if is_one else _jax.zero_of(_jax.aval_of(one)) for one, is_one in moved]
+    return [None] * len(known) + zeros
 
 
 # The two parts of a function and its pullback that were planned together.

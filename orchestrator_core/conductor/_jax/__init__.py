@@ -34,6 +34,7 @@ from orchestrator_core.conductor._jax.jaxprs import (
     live,
     no_trace,
     optimization_barrier_p,
+    reached,
     scan_counts,
     scan_p,
     scan_params,
@@ -46,7 +47,6 @@ from orchestrator_core.conductor._jax.primitives import (
     is_unknown,
     is_zero,
     new_primitive,
-    no_tangent,
     zero_of,
 )
 from orchestrator_core.conductor._jax.types import (
@@ -91,9 +91,9 @@ __all__ = [
     "live",
     "lowered",
     "new_primitive",
-    "no_tangent",
     "no_trace",
     "optimization_barrier_p",
+    "reached",
     "scan_counts",
     "scan_p",
     "scan_params",

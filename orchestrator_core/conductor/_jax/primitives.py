@@ -82,12 +82,6 @@ def _linearized_by(primitive: Any, rule: Callable[..., Any]) -> None:
         rules[primitive] = linearize
 
 
-def no_tangent(primal: Any) -> Any:
-    """The zero tangent of a value, for ``jax.jvp``; of integers it has a type of its own."""
-    zero_from_primal: Any = jax.custom_derivatives.zero_from_primal
-    return zero_from_primal(primal)
-
-
 def is_zero(tangent: Any) -> bool:
     """Is this JAX's sign for a tangent that is zero?"""
     return type(tangent) is ad.Zero

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.joint.part import Part
 from orchestrator_core.conductor.joint.pullback import with_pullback
 from orchestrator_core.conductor.joint.split import Cut, Inseparable, cut
@@ -19,12 +20,14 @@ class Joint:
     """Attributes:
     program: whose. moving: which of its inputs are differentiated.
     found: the two graphs. forward: of the inputs: the outputs, then the residuals.
+    both: of the inputs and all cotangents: the outputs, and the cotangents of the inputs.
     """
 
     program: Program
     moving: Flags
     found: Cut
     forward: Part
+    both: Program
 
     def backward(self, given: Flags) -> Part:
         """Of the inputs, the residuals, and cotangents: the cotangents of the inputs that move.
@@ -34,6 +37,11 @@ class Joint:
         """
         made: Part = self.program.kept(("part", self.moving, given), lambda: self._make(given))
         return made
+
+    def reached(self, given: Flags) -> list[bool]:
+        """Which inputs that move have a cotangent that depends on any of those."""
+        found = _jax.reached(self.both.jaxpr, [*(False for _ in self.moving), *given])
+        return found[len(found) - sum(self.moving) :]
 
     def _make(self, given: Flags) -> Part:
         graph = self.found.backward
@@ -69,7 +77,8 @@ def _make(program: Program, moving: Flags) -> Joint | None:
     except Inseparable:
         return None
     seen = (True,) * len(moving)
-    return Joint(program, moving, found, Part(found.forward, lambda: program, seen, outputs))
+    forward = Part(found.forward, lambda: program, seen, outputs)
+    return Joint(program, moving, found, forward, together)
 
 
 def pullback_of(program: Program, moving: Flags, given: Flags) -> Program:

@@ -5,14 +5,17 @@ minutes as a rule, and whoever needs an output of it waits as long. A worker is 
 what its longest task should take, for a task may well keep its whole process busy. A worker reads
 its tasks on its event loop, and imports there what they need, which takes long for large libraries
 on slow disks: one that has not ended a task yet is given more time, or it would be stopped at each
-start anew. Who comes back was not hung: from then on all are given twice the time. Who cannot hear
-says nothing of others: while the scheduler's own loop stands still, nobody is silent; and if nobody
-at all is heard, it is hardly the workers that are hung.
+start anew. Whoever is taken off is begun anew by its nanny, as Dask does it after its five minutes:
+a worker that is only told that nobody knows it ends for good, and its nanny with it. Who comes back
+may not have been hung: from then on all are given twice the time. Who cannot hear says nothing of
+others: while the scheduler's own loop stands still, nobody is silent; and if nobody at all is
+heard, it is hardly the workers that are hung.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING
@@ -77,15 +80,7 @@ class Watchdog:
                 worker.name,
                 silent,
             )
-            # Expected, so that its tasks are not suspected of having killed it.
-            leaving = asyncio.ensure_future(
-                self._scheduler.remove_worker(
-                    worker.address,
-                    stimulus_id=f"orchestrator-hung-{time()}",
-                    close=False,
-                    expected=True,
-                )
-            )
+            leaving = asyncio.ensure_future(_begin_anew(self._scheduler, worker))
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
         return len(hung)
@@ -105,6 +100,16 @@ class Watchdog:
             least = usual if self._has_run(worker.address) else FIRST * usual
             if needed and silent > least and silent > TASKS * self._longest(worker):
                 yield worker
+
+
+async def _begin_anew(scheduler: Scheduler, worker: WorkerState) -> None:
+    """Its tasks go elsewhere at once; its process is ended by its nanny, if it has one."""
+    why = f"orchestrator-hung-{time()}"
+    # Expected, so that its tasks are not suspected of having killed it.
+    await scheduler.remove_worker(worker.address, stimulus_id=why, close=False, expected=True)
+    if worker.nanny:
+        with contextlib.suppress(OSError, TimeoutError):
+            await scheduler.rpc(worker.nanny).kill(reason=why)
 
 
 def _lasting(worker: WorkerState) -> Hashable:

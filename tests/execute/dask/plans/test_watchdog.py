@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from distributed import Client, Scheduler, Worker
+from distributed import Client, Nanny, Scheduler, Worker
 
 from orchestrator_core.execute.dask.plans import watchdog
 from orchestrator_core.execute.dask.plans.watchdog import Watchdog
@@ -112,6 +112,21 @@ async def test_who_comes_back_was_not_hung(c: Client, s: Scheduler, a: Worker, b
             clock.now += 60.0  # silence counts from the next look
             assert clock.look(19.8) == 0
             assert clock.look(0.4) == 1
+    del data
+
+
+@cluster_test(Worker=Nanny, worker_kwargs={})
+async def test_who_has_a_nanny_is_begun_anew(c: Client, s: Scheduler, a: Nanny, b: Nanny) -> None:
+    """Told by Dask that nobody knows it, a worker that is well ends for good."""
+    data = await with_data(c)
+    with pytest.MonkeyPatch.context() as patch:
+        clock = Clock(patch, s)
+        clock.silent, before = {a.worker_address}, a.pid
+        assert clock.look(10.3) == 1
+        await until(lambda: len(s.workers) == 1)
+    await until(lambda: len(s.workers) == 2 or a.status.name == "closed")
+    assert a.status.name == "running"
+    assert a.pid not in (None, before)
     del data
 
 
