@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orchestrator_core import words
 from orchestrator_core.cli.effort import DEFAULT_SECONDS, Effort
 from orchestrator_core.cli.machines import Machines
 from orchestrator_core.cli.pricing import price
@@ -48,6 +49,11 @@ class DryRun:
     def bound(self) -> float:
         """Seconds from the first submission: no plan ends sooner."""
         return self.lead + self.result.lower_bound
+
+    @property
+    def gap(self) -> float:
+        """What the plan takes from the first submission on, over that bound, less 1."""
+        return words.gap_of(self.lead + self.result.makespan, self.bound) or 0.0
 
 
 def dry_run(

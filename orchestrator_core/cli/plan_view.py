@@ -63,7 +63,7 @@ def to_json(dry: DryRun) -> dict[str, Any]:
         "makespan_s": result.makespan,
         "lower_bound_s": dry.bound,
         "bound_method": result.bound_method,
-        "gap": result.gap,
+        "gap": dry.gap,
         "status": str(result.status),
         "planner": result.planner,
         "reason": result.reason,
@@ -107,9 +107,7 @@ def _figures(dry: DryRun) -> Table:
     """Label, figure, remark."""
     result = dry.result
     optimal = result.status is PlanStatus.OPTIMAL
-    gap = (
-        Text("optimal", "bold green") if optimal else Text(f"≤ {words.percent(result.gap)}", "bold")
-    )
+    gap = Text("optimal", "bold green") if optimal else Text(f"≤ {words.percent(dry.gap)}", "bold")
     how = "proven" if optimal else "the plan is at most this far above the best there is"
     source = "stored, from an earlier plan" if dry.cache == "hit" else clean(result.reason)
     rows = [

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.paced import Part, paced
+from orchestrator_core.execute.paced import Part, least_in_pace, paced
 from orchestrator_core.plan.result import PlanResult
+
+PACE = "the pace of the flow's code, and the longest path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,13 @@ class Question:
             return result
         schedule = paced(result.schedule, instance.graph, instance.cluster, self.coming).schedule
         late = schedule.makespan - result.makespan
-        return replace(result, schedule=schedule, values=(result.value + late, *result.values[1:]))
+        changed = replace(
+            result, schedule=schedule, values=(result.value + late, *result.values[1:])
+        )
+        least = least_in_pace(instance, self.coming)
+        if least <= result.lower_bound:
+            return changed
+        return replace(changed, lower_bound=least, bound_method=PACE)
 
     def expected(self, result: PlanResult) -> float:
         """Seconds that the plan takes from its first task on; what a file states is certain."""

@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 
+import numpy as np
+
+from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.record import Burst
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
@@ -57,6 +60,18 @@ def paced(
     rows = [delayed_row(row, later[row.task]) for row in schedule.assignments]
     sent = [delayed_transfer(each, later[each.task]) for each in schedule.transfers]
     return Paced(Schedule(rows, sent), tuple(walk.out))
+
+
+def least_in_pace(instance: Instance, coming: Sequence[Part]) -> float:
+    """Seconds that no plan takes less than at this pace: each task on a worker of its own, in the
+    least time that it takes anywhere."""
+    graph = instance.graph
+    alone = np.arange(len(graph))
+    start, end = graph.release, graph.release + instance.best_seconds
+    ideal = Schedule.from_columns(
+        graph.names, graph.names, task=alone, worker=alone, start=start, end=end
+    )
+    return paced(ideal, graph, instance.cluster, coming).schedule.makespan
 
 
 class _Walk:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestrator_core.costs.feasible import check_places
@@ -14,20 +13,18 @@ from orchestrator_core.orchestrate.alike import ALIKE, are_alike
 from orchestrator_core.orchestrate.changeover import with_changeover
 from orchestrator_core.orchestrate.crowding import with_crowding
 from orchestrator_core.orchestrate.experience import RUNS, Experience, Lessons
-from orchestrator_core.orchestrate.forecast import is_known
+from orchestrator_core.orchestrate.forecast import Forecast, is_known
 from orchestrator_core.orchestrate.forecaster import PESSIMISTIC, Forecaster
-from orchestrator_core.orchestrate.loading import NOT_COMPILED, Loading
+from orchestrator_core.orchestrate.lateness import least_late, why_late
+from orchestrator_core.orchestrate.loading import LOADING, NOT_COMPILED, Loading
 from orchestrator_core.orchestrate.memory import Memory
 from orchestrator_core.orchestrate.question import Question
 from orchestrator_core.orchestrate.share import PLANNING_SHARE
 from orchestrator_core.plan import warm
-from orchestrator_core.plan.dates import has_deadlines, lateness_first, softened
+from orchestrator_core.plan.dates import has_deadlines
 
 if TYPE_CHECKING:
     from orchestrator_core.orchestrate.at_once import AtOnce
-
-LOADING = 2.5
-"""Seconds that loading compiled code takes a process; worth it where planning may take as long."""
 
 FIRST_RUN = "first run: observed, to learn how long its tasks take"
 
@@ -102,8 +99,7 @@ class Decider:
         """An answer without compiled code, if there is one."""
         from orchestrator_core.orchestrate.first_answer import first_answer
 
-        prices = partial(self._forecaster.prices, question.graph, question.cluster)
-        return first_answer(question, prices, self._memory)
+        return first_answer(question, self._forecaster.prices, self._memory)
 
     def _at_once(self, question: Question) -> Advice:
         graph, cluster, lessons = question.graph, question.cluster, question.lessons
@@ -127,16 +123,20 @@ class Decider:
     def _at_length(self, question: Question) -> Advice:
         from orchestrator_core.orchestrate.decision import advice_on
 
-        graph, asked = question.graph, (question.cluster, question.flow)
         try:
-            forecast, late = self._forecaster.planned(graph, *asked, question.objective), ""
+            forecast, late = self._planned(question), ""
         except (InfeasibleInstance, PlanningFailed) as error:
-            if not has_deadlines(graph):
+            if not has_deadlines(question.graph):
                 raise
-            least = lateness_first(question.objective)
-            forecast = self._forecaster.planned(softened(graph), *asked, least)
-            late = f"deadlines cannot be met ({error}), so this is for least lateness; "
+            from orchestrator_core.plan.first_bound import quick_bound
+
+            forecast = self._planned(least_late(question))
+            bound = quick_bound(forecast.instance).seconds
+            late = why_late(question.graph, error, forecast.result, bound)
         return advice_on(question, forecast, late, self._forecaster.budget)
+
+    def _planned(self, asked: Question) -> Forecast:
+        return self._forecaster.planned(asked.graph, asked.cluster, asked.flow, asked.objective)
 
 
 def _is_enough(advice: Advice) -> bool:

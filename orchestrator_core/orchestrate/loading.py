@@ -6,6 +6,9 @@ from threading import Thread
 
 from orchestrator_core.plan import warm
 
+LOADING = 2.5
+"""Seconds that loading compiled code takes a process; worth it where planning may take as long."""
+
 NOT_COMPILED = (
     f"not planned yet: what plans is being compiled, once on this machine, in {warm.COMPILING}"
 )

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator_core import Cluster, Orchestrator, TaskGraph, Worker, check_schedule
+from orchestrator_core.orchestrate import first_answer
 from orchestrator_core.orchestrate.forecast import Forecast
+from orchestrator_core.orchestrate.loading import LOADING
 from orchestrator_core.orchestrate.price_limit import price_of
 from orchestrator_core.plan import warm
 from orchestrator_core.plan.budget import Budget
+from orchestrator_core.plan.result import PlanResult
 from orchestrator_core.store.memory import MemoryStore
 
 CLUSTER = Cluster(
@@ -103,20 +107,53 @@ def test_the_cheapest_plan_that_ends_in_time(at_full_strength: list[str]) -> Non
     assert not at_full_strength
 
 
-def test_who_misses_a_deadline_is_asked_at_full_strength(at_full_strength: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "cause"),
+    [
+        (0.2, "deadlines cannot be met (task 't7' cannot end by its deadline of 0.2 s"),
+        (0.0, "the deadline has passed"),
+    ],
+)
+def test_a_deadline_that_nobody_can_meet_holds_nothing_up(
+    at_full_strength: list[str], seconds: float, cause: str
+) -> None:
     """Half a second is what the fast worker needs for it."""
-    orchestrator = brisk(budget=Budget(iterations=3))
-    advice = orchestrator.advise(tasks(deadline=0.2), CLUSTER, "flow")
-    assert "deadlines cannot be met" in advice.reason
+    advice = brisk().advise(tasks(deadline=seconds), CLUSTER, "flow")
+    assert advice.reason.startswith(cause)
     assert ends(advice)["t7"] == pytest.approx(0.5)
-    assert at_full_strength
+    assert not at_full_strength
 
 
-def test_so_is_who_misses_a_due_date(at_full_strength: list[str]) -> None:
+def test_nor_does_one_that_all_tasks_together_miss(at_full_strength: list[str]) -> None:
+    """All eight need 8/3 s on workers of speeds 2 and 1."""
+    builder = TaskGraph.build()
+    for i in range(8):
+        builder.task(f"t{i}", kind="t", seconds=1.0, deadline=2.0)
+    advice = brisk().advise(builder.done(), CLUSTER, "flow")
+    cause = "deadlines cannot be met (no plan takes less than 2.67 s, and 2.00 s are left)"
+    assert advice.reason.startswith(f"{cause}, so this is for least lateness; ")
+    assert not at_full_strength
+
+
+def test_nor_does_a_due_date(at_full_strength: list[str]) -> None:
+    advice = brisk(objective="tardiness").advise(tasks(due=0.2), CLUSTER, "flow")
+    assert ends(advice)["t7"] == pytest.approx(0.5)
+    assert not at_full_strength
+
+
+@pytest.mark.parametrize("kind", ["due", "deadline"])
+def test_who_is_late_by_more_than_loading_takes_is_asked_at_full_strength(
+    at_full_strength: list[str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    found = first_answer.first_schedule
+
+    def poor(*asked: Any) -> tuple[PlanResult, str]:
+        result, cache = found(*asked)
+        return replace(result, values=(result.value + LOADING + 0.1, *result.values[1:])), cache
+
+    monkeypatch.setattr(first_answer, "first_schedule", poor)
     orchestrator = brisk(objective="tardiness", budget=Budget(iterations=3))
-    advice = orchestrator.advise(tasks(due=0.2), CLUSTER, "flow")
-    assert advice.plan is not None
-    assert ends(advice)["t7"] == pytest.approx(0.5)
+    orchestrator.advise(tasks(**{kind: 0.2}), CLUSTER, "flow")
     assert at_full_strength
 
 
