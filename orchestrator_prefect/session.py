@@ -164,6 +164,9 @@ class FlowSession:
         self._buffer.close(drop=bool(left))
         self._client.__dict__.pop("_send_to_scheduler", None)
         try:
+            if self._client.status == "connecting":
+                # Dask would look for it for half a minute.
+                raise ConnectionError("the scheduler went away")
             if self._works and self._epochs:
                 self.info.inside(self._record)
             if self._link is not None:

@@ -75,7 +75,8 @@ def conduct(
     it, and `explain` says why. ``jit``, ``grad``, ``vmap``, ``checkpoint`` may stand inside and
     outside; derivatives are those of the original function, custom rules included.
     Arguments that are no arrays, and the object of a method, are constants of what is compiled: it
-    is compiled again where they, or what they have, are others, up to 16 times for one object.
+    is compiled again where they, or what they have, are others, up to 16 times for one object. Of a
+    NumPy array in float64 that is changed in place JAX may keep the old numbers: assign a new one.
 
     What is looked for, in the names that `allow` and `deny` know:
 

@@ -92,7 +92,7 @@ class Scheduler:
 def run(advisor: Knowing, orders: Sequence[Order]) -> tuple[Scheduler, RunRecord]:
     """A flow run that submits and waits in this order."""
     scheduler = Scheduler()
-    client = SimpleNamespace(_send_to_scheduler=scheduler.take)
+    client = SimpleNamespace(_send_to_scheduler=scheduler.take, status="running")
     info = FlowRunInfo("flow", "f" * 32, copy_context(), logging.getLogger(__name__))
     connect: Callable[[], Any] = lambda: scheduler  # noqa: E731
     session = FlowSession(

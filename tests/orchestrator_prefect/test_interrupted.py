@@ -15,6 +15,8 @@ from orchestrator_prefect.advisor import AdvisorOnCall
 from orchestrator_prefect.runs.flow_run import FlowRunInfo
 from orchestrator_prefect.session import FlowSession
 
+LOST = "The run could not be recorded: ConnectionError: the scheduler went away"
+
 
 class Leaving:
     """A scheduler that was asked something, and is left before it has answered."""
@@ -33,7 +35,7 @@ def test_what_fails_since_the_flow_was_interrupted_is_not_said(
     caplog: pytest.LogCaptureFixture, interrupted: bool
 ) -> None:
     sent: list[Any] = []
-    client = SimpleNamespace(_send_to_scheduler=sent.append)
+    client = SimpleNamespace(_send_to_scheduler=sent.append, status="running")
     scheduler: Any = Leaving()
     session = FlowSession(
         client,
@@ -58,3 +60,25 @@ def test_what_fails_since_the_flow_was_interrupted_is_not_said(
     said = [each for each in caplog.records if each.levelno >= logging.WARNING]
     assert bool(said) is not interrupted
     assert bool(sent) is not interrupted, "what was not sent yet is dropped"
+
+
+@pytest.mark.parametrize(("status", "said"), [("running", []), ("connecting", [LOST])])
+def test_a_scheduler_that_went_away_is_not_waited_for(
+    caplog: pytest.LogCaptureFixture, status: str, said: list[str]
+) -> None:
+    """Dask looks for it for half a minute before it answers."""
+
+    def connect() -> Any:
+        raise ConnectionRefusedError
+
+    session = FlowSession(
+        SimpleNamespace(status=status, _send_to_scheduler=print),
+        FlowRunInfo("flow", "f" * 32, copy_context(), logging.getLogger(__name__)),
+        advisor=AdvisorOnCall(NoAdvisor, owned=False),
+        plans=True,
+        connect=connect,
+        report=False,
+    )
+    session.close()
+    found = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert found == said
