@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator_core import words
 from orchestrator_core.execute.advice import Advice, Advisor, Recalls
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster
@@ -68,6 +69,18 @@ class Aims:
         deadline.flags.writeable = False
         return replace(graph, deadline=deadline)
 
+    def judged(self, run: RunRecord) -> RunRecord:
+        """The run that has just ended; people are told if it missed its deadline."""
+        if self._deadline is None or run.status != "ok":
+            return run
+        late = self._clock() - self._begun - self._deadline
+        if late <= 0:
+            return run
+        asked, over = words.seconds(self._deadline), words.seconds(late)
+        missed = f"the deadline of {asked} was missed by {over}"
+        self._logger.warning(missed)
+        return replace(run, reason=f"{run.reason}; {missed}")
+
 
 class AimingAdvisor:
     """An advisor that is told the aims of a run; for the rest, the one that it was made of."""
@@ -88,7 +101,7 @@ class AimingAdvisor:
         return iter(())
 
     def record(self, run: RunRecord) -> None:
-        self._advisor.record(run)
+        self._advisor.record(self._aims.judged(run))
 
     def warm_up(self) -> None:
         """Make the first answer quick, where the advisor knows how."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from prefect import flow, tags, task
 
 from orchestrator_core.execute.advice import Advice, Recalls
+from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_prefect import OptimizedTaskRunner
@@ -61,6 +63,43 @@ def test_all_tasks_have_to_end_before_the_flow_has_to() -> None:
     assert STEPS == 64
     dates = [each.deadline.tolist() for each in advisor.asked]
     assert dates == [[64.0, 30.0], [63.0, 30.0], [62.0, 30.0], [24.0, 24.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("status", "passed", "said"),
+    [
+        ("ok", 64.0, "noted"),
+        ("ok", 66.5, "noted; the deadline of 64.00 s was missed by 2.50 s"),
+        ("failed", 66.5, "noted"),
+    ],
+)
+def test_a_run_that_missed_its_deadline_says_so(
+    caplog: pytest.LogCaptureFixture, status: str, passed: float, said: str
+) -> None:
+    clock, advisor = Clock(), Asked()
+    aiming = AimingAdvisor(advisor, Aims("makespan", 64.0, LOG, clock))
+    clock.now = 100.0 + passed
+    aiming.record(replace(ended(), status=status))
+    assert [run.reason for run in advisor.runs] == [said]
+    logged = [record.getMessage() for record in caplog.records]
+    assert logged == [text for text in said.split("; ") if text != "noted"]
+
+
+def ended() -> RunRecord:
+    return RunRecord(
+        run_id="a" * 32,
+        flow="flow",
+        started_at=0.0,
+        seconds=1.0,
+        mode="observed",
+        reason="noted",
+        graph=graph(),
+        cluster=CLUSTER,
+        graph_signature="",
+        cluster_signature="",
+        plan=None,
+        tasks=(),
+    )
 
 
 def test_without_a_deadline_the_graph_stays_what_it_is() -> None:

@@ -15,7 +15,7 @@ from numba.core.caching import FunctionCache, InTreeCacheLocator
 
 from orchestrator_core.plan.engine import code_cache
 from orchestrator_core.plan.engine.compiled import Kernel
-from orchestrator_core.plan.engine.kernel_cache import KernelCache
+from orchestrator_core.plan.engine.kernel_cache import VERSIONS, KernelCache
 from orchestrator_core.plan.engine.locked import locked
 
 KERNELS = """
@@ -110,6 +110,7 @@ def test_it_is_below_the_folder_that_the_user_has_chosen(place: Path) -> None:
 def test_kernels_are_kept_below_it_and_nobody_elses_code(place: Path) -> None:
     mine, other = KernelCache(ranked), KernelCache(package)
     assert place / "orchestrator" in Path(mine.cache_path).parents
+    assert Path(mine.cache_path).name == VERSIONS
     assert Path(other.cache_path).parent == place
 
 
