@@ -17,7 +17,7 @@ from typing import Any
 import jax
 
 from orchestrator_core.conductor import _jax
-from orchestrator_core.conductor.joint.joint import Flags, Joint, joint_of, pullback_of
+from orchestrator_core.conductor.joint.joint import Flags, Joint, forward_of, joint_of, pullback_of
 from orchestrator_core.conductor.joint.part import Part
 from orchestrator_core.conductor.joint.pushforward import Pushforward
 from orchestrator_core.conductor.program import Program
@@ -55,7 +55,8 @@ def _avals(*_: Any, program: Program) -> list[Any]:
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], program: Program) -> Any:
     outputs = call(program, primals)
     moving = _moving(tangents, program.avals)
-    return outputs, _moved(program, moving, None, primals, tangents)
+    moved = _outputs_moved(program, moving)
+    return outputs, _moved(program, moving, moved, None, primals, tangents)
 
 
 def _linearize(is_vjp: bool, moving: Flags, primals: Sequence[Any], program: Program) -> Any:
@@ -63,16 +64,20 @@ def _linearize(is_vjp: bool, moving: Flags, primals: Sequence[Any], program: Pro
     moving = tuple(each and _jax.is_smooth(aval) for each, aval in moves)
     joint = joint_of(program, moving) if is_vjp else None
     if joint is None:
-        outputs, residuals = call(program, primals), list(primals)
+        whole = forward_of(program, moving) if is_vjp and any(moving) else program
+        outputs, residuals = call(whole, primals), list(primals)
     else:
         made = _part.bind(*primals, part=joint.forward)
         outputs = made[: len(program.out_avals)]
         residuals = [*primals, *made[len(program.out_avals) :]]
 
-    def linear(residuals: Sequence[Any], *tangents: Any) -> list[Any]:
-        return _moved(program, moving, joint, residuals, tangents)
+    # What is only transposed need not have a pushforward; a `custom_vjp` has none.
+    moved = _outputs_moved(program, moving) if not is_vjp else _smooth(program, moving)
 
-    return outputs, _outputs_moved(program, moving, joint), residuals, linear
+    def linear(residuals: Sequence[Any], *tangents: Any) -> list[Any]:
+        return _moved(program, moving, moved, joint, residuals, tangents)
+
+    return outputs, moved, residuals, linear
 
 
 def _batch(arrays: Sequence[Any], axes: Sequence[Any], program: Program) -> Any:
@@ -84,7 +89,6 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, program: Program) -> lis
     """Of a function that is linear in inputs that are not known: JAX's, of the original."""
     unknown = [_jax.is_unknown(each) for each in arrays]
     moving = [each.aval for each, is_one in zip(arrays, unknown, strict=True) if is_one]
-
     given = [each for each in cotangents if not _jax.is_zero(each)]
 
     def linear(*those: Any) -> list[Any]:
@@ -114,26 +118,29 @@ def _moving(tangents: Sequence[Any], avals: Sequence[Any]) -> Flags:
 def _moved(
     program: Program,
     moving: Flags,
+    moved: Flags,
     joint: Joint | None,
     known: Sequence[Any],
     tangents: Sequence[Any],
 ) -> list[Any]:
-    """The tangents of all outputs, with JAX's sign for those that are zero."""
+    """The tangents of all outputs, with JAX's sign for those that do not move."""
     zeros = [_jax.zero_of(aval.to_tangent_aval()) for aval in program.out_avals]
     if not any(moving):
         return zeros
     given = [tangent for tangent, moves in zip(tangents, moving, strict=True) if moves]
     made = _push.bind(*known, *given, program=program, moving=moving, joint=joint)
-    moved = _outputs_moved(program, moving, joint)
     return [one if moves else zero for one, zero, moves in zip(made, zeros, moved, strict=True)]
 
 
-def _outputs_moved(program: Program, moving: Flags, joint: Joint | None) -> Flags:
-    """Which outputs move; where the pushforward is only there to be transposed, which may."""
+def _smooth(program: Program, moving: Flags) -> Flags:
+    """Which outputs may move."""
+    return tuple(is_smooth and any(moving) for is_smooth in program.smooth)
+
+
+def _outputs_moved(program: Program, moving: Flags) -> Flags:
+    """Which outputs move."""
     if not any(moving):
-        return (False,) * len(program.smooth)
-    if joint is not None:
-        return tuple(program.smooth)
+        return _smooth(program, moving)
     pairs = zip(program.smooth, _pushforward(program, moving).moved, strict=True)
     return tuple(is_smooth and moves for is_smooth, moves in pairs)
 
@@ -223,9 +230,10 @@ def _part_jvp(primals: Sequence[Any], tangents: Sequence[Any], part: Part) -> An
     made = _part.bind(*primals, part=part)
     seen = part.of_program(tangents)
     moving = tuple(not _jax.is_zero(tangent) for tangent in seen)
-    moved = _moved(part.program(), moving, None, part.of_program(primals), seen)
+    moved = _outputs_moved(part.program(), moving)
+    tangents = _moved(part.program(), moving, moved, None, part.of_program(primals), seen)
     zeros = [_jax.zero_of(aval.to_tangent_aval()) for aval in part.out_avals[part.outputs :]]
-    return made, [*moved, *zeros]
+    return made, [*tangents, *zeros]
 
 
 def _part_transpose(cotangents: Sequence[Any], *arrays: Any, part: Part) -> list[Any]:

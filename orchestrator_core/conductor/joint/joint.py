@@ -77,8 +77,19 @@ def _make(program: Program, moving: Flags) -> Joint | None:
     except Inseparable:
         return None
     seen = (True,) * len(moving)
-    forward = Part(found.forward, lambda: program, seen, outputs)
+    forward = Part(found.forward, lambda: forward_of(program, moving), seen, outputs)
     return Joint(program, moving, found, forward, together)
+
+
+def forward_of(program: Program, moving: Flags) -> Program:
+    """A program of its own: the outputs as whoever goes back needs them made. Unlike a
+    `custom_vjp`, what that does for the way back has a pushforward."""
+    none = [False] * len(program.cotangent_avals)
+
+    def forward(*arrays: Any) -> list[Any]:
+        return with_pullback(program, moving, none, *arrays)[0]
+
+    return program.other(("forward", moving), forward, program.avals, "for its pullback")
 
 
 def pullback_of(program: Program, moving: Flags, given: Flags) -> Program:

@@ -12,7 +12,7 @@ import pytest
 from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
-from orchestrator_core.conductor import conduct
+from orchestrator_core.conductor import conduct, conducted_call
 
 ONES, ZEROS = jnp.ones(4), jnp.zeros(4)
 
@@ -103,6 +103,22 @@ def test_outputs_that_nothing_depends_on(way: str) -> None:
     plain, ours = BACKWARD[way](two), BACKWARD[way](conduct(two))
     assert np.isfinite(plain).all()
     np.testing.assert_allclose(ours, plain, rtol=1e-6)
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_rules_that_only_go_backwards(monkeypatch: pytest.MonkeyPatch, is_cut: bool) -> None:
+    """Nobody asks for a pushforward of it, but forwards over backwards there is one."""
+    if not is_cut:
+        monkeypatch.setattr(conducted_call, "joint_of", lambda *_: None)
+
+    def function(x: Array) -> Array:
+        return (only_backwards(x) * x).sum()
+
+    conducted = conduct(function)
+    np.testing.assert_allclose(jax.grad(conducted)(ONES), 4.0 * ONES)
+    np.testing.assert_allclose(jax.hessian(conducted)(ONES), 4.0 * jnp.eye(4))
+    with pytest.raises(TypeError, match="forward-mode"):
+        jax.jvp(conducted, (ONES,), (ONES,))
 
 
 def test_an_output_that_is_not_transposed() -> None:
