@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from inspect import isasyncgen, iscoroutine, isgenerator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
@@ -134,15 +135,21 @@ def _family(client: SyncPrefectClient, flow_run_id: Any) -> list[Any]:
 
 
 def _settled(client: SyncPrefectClient, family: Sequence[Any], seen: set[str]) -> list[TaskRun]:
-    """The task runs, when all that are known to have been there are there in their last state."""
+    """The task runs, when all that are known to have been there are there in their last state, and
+    in their first: that is told by another process, and may be heard of later."""
     ids = FlowRunFilterId(any_=[each.id for each in family])
     deadline = time.monotonic() + SETTLED_SECONDS
     while True:
         found = client.read_task_runs(flow_run_filter=FlowRunFilter(id=ids)) if family else []
         ended = {str(each.id) for each in found if _is_last(each.state)}
-        if seen <= ended or time.monotonic() > deadline:
+        if time.monotonic() > deadline or (seen <= ended and _have_begun(client, ended)):
             return [each for each in found if str(each.id) in ended]
         time.sleep(0.05)
+
+
+def _have_begun(client: SyncPrefectClient, task_runs: set[str]) -> bool:
+    histories = map(client.read_task_run_states, map(UUID, task_runs))
+    return all(any(state.is_pending() for state in history) for history in histories)
 
 
 def _is_last(state: Any) -> bool:
