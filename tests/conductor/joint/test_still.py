@@ -91,6 +91,11 @@ BACKWARD: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "an output that does not move": lambda f: jax.jvp(
         lambda x: jnp.sqrt(f(x, ZEROS)[1]) + f(x, ZEROS)[0], (ONES,), (ONES,)
     )[1],
+    "a slope that does not move": lambda f: jax.jvp(
+        lambda x: jnp.sqrt(jax.jvp(lambda x: f(x, x)[0], (x,), (ONES,))[1] - 2.0) + x,
+        (ONES,),
+        (ONES,),
+    )[1],
     "of a gradient": lambda f: jax.hessian(
         lambda y: (f(y, jnp.sqrt(jax.lax.stop_gradient(y) * 0.0))[0] ** 2).sum()
     )(ONES),
