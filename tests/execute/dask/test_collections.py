@@ -155,7 +155,9 @@ async def test_the_users_priorities_beat_the_plans_ranks(
         graph, keys = layers(depth=1, tag=tag)
         urgency = 5 if tag == "urgent" else 0
         futures += c.get(graph, keys, sync=False, priority=urgency, fifo_timeout="0ms")
-    await until(lambda: len(a.state.tasks) == 1 + 3 * 6)
+        # One after the other: of a graph that is left to Dask, some would wait on the scheduler.
+        sent = 1 + len(futures)
+        await until(lambda sent=sent: len(a.state.tasks) == sent)  # type: ignore[misc]
     ended: list[str] = []
     s.plugins["spy"] = Spy(ended)  # type: ignore[assignment]
     await Event("go").set()
