@@ -9,6 +9,7 @@ from orchestrator_core.execute.paced import Part, least_in_pace, paced
 from orchestrator_core.plan.result import PlanResult
 
 PACE = "the pace of the flow's code, and the longest path"
+"""How a bound was proven."""
 
 
 @dataclass(frozen=True, slots=True)

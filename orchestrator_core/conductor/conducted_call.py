@@ -229,11 +229,12 @@ def _part_avals(*_: Any, part: Part) -> list[Any]:
 def _part_jvp(primals: Sequence[Any], tangents: Sequence[Any], part: Part) -> Any:
     made = _part.bind(*primals, part=part)
     seen = part.of_program(tangents)
-    moving = tuple(not _jax.is_zero(tangent) for tangent in seen)
-    moved = _outputs_moved(part.program(), moving)
-    tangents = _moved(part.program(), moving, moved, None, part.of_program(primals), seen)
+    program = part.program()
+    moving = _moving(seen, program.avals)
+    moved = _outputs_moved(program, moving)
+    pushed = _moved(program, moving, moved, None, part.of_program(primals), seen)
     zeros = [_jax.zero_of(aval.to_tangent_aval()) for aval in part.out_avals[part.outputs :]]
-    return made, [*tangents, *zeros]
+    return made, [*pushed, *zeros]
 
 
 def _part_transpose(cotangents: Sequence[Any], *arrays: Any, part: Part) -> list[Any]:

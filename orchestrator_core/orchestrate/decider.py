@@ -128,11 +128,8 @@ class Decider:
         except (InfeasibleInstance, PlanningFailed) as error:
             if not has_deadlines(question.graph):
                 raise
-            from orchestrator_core.plan.first_bound import quick_bound
-
             forecast = self._planned(least_late(question))
-            bound = quick_bound(forecast.instance).seconds
-            late = why_late(question.graph, error, forecast.result, bound)
+            late = why_late(question.graph, error, forecast)
         return advice_on(question, forecast, late, self._forecaster.budget)
 
     def _planned(self, asked: Question) -> Forecast:

@@ -30,7 +30,6 @@ from orchestrator_core.plan.bounds import Bound
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.dates import has_deadlines
 from orchestrator_core.plan.engine.compiled import interpreting
-from orchestrator_core.plan.first_bound import quick_bound
 from orchestrator_core.plan.objectives.judge import keeps
 from orchestrator_core.plan.schedule import Schedule
 
@@ -88,8 +87,7 @@ def _otherwise(question: Question, prices: Prices, memory: Memory) -> Advice | N
             if not has_deadlines(question.graph):
                 return None
             forecast = _forecast(least_late(question), prices, memory)
-            bound = quick_bound(forecast.instance).seconds
-            late = why_late(question.graph, error, forecast.result, bound)
+            late = why_late(question.graph, error, forecast)
         instance, result, limit = forecast.instance, forecast.result, question.max_price
         is_late = forecast.objective.primary == "tardiness"
         if is_late and result.value - result.lower_bound > LOADING:

@@ -9,6 +9,7 @@ import numpy as np
 from orchestrator_core import words
 from orchestrator_core.errors import InfeasibleInstance, OrchestratorError
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.question import Question
 from orchestrator_core.plan.dates import lateness_first, softened
 from orchestrator_core.plan.result import PlanResult
@@ -20,13 +21,15 @@ def least_late(question: Question) -> Question:
     return replace(question, graph=softened(question.graph), objective=objective)
 
 
-def why_late(graph: TaskGraph, error: OrchestratorError, result: PlanResult, bound: float) -> str:
+def why_late(graph: TaskGraph, error: OrchestratorError, forecast: Forecast) -> str:
     """What people are told first of the plan that is made instead.
 
     Args:
-        graph: with its deadlines. error: why no plan meets them. result: the plan for least
-            lateness. bound: seconds that no plan takes less than.
+        graph: with its deadlines. error: why no plan meets them. forecast: for least lateness.
     """
+    from orchestrator_core.plan.first_bound import quick_bound
+
+    bound = quick_bound(forecast.instance).seconds
     dated = np.isfinite(graph.deadline)
     left = float(graph.deadline[dated].max())
     if left <= 0:
@@ -37,7 +40,7 @@ def why_late(graph: TaskGraph, error: OrchestratorError, result: PlanResult, bou
     elif isinstance(error, InfeasibleInstance):
         cause = f"deadlines cannot be met ({error})"
     else:
-        task, late = _latest(graph, result)
+        task, late = _latest(graph, forecast.result)
         cause = f"no plan was found that meets all deadlines ({task!r} ends {late} after its own)"
     return f"{cause}, so this is for least lateness; "
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator_core import Cluster, Orchestrator, TaskGraph, Worker, plan
 from orchestrator_core.errors import PlanningFailed
+from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.lateness import least_late, why_late
 from orchestrator_core.orchestrate.question import Question
 from orchestrator_core.plan.budget import Budget
@@ -20,6 +21,7 @@ def test_the_latest_task_is_named_where_nothing_is_proven() -> None:
     assert str(asked.objective) == "tardiness,makespan"
     instance = Orchestrator(MemoryStore()).price(asked.graph, asked.cluster)
     result = plan(instance, budget=Budget(iterations=5), objective=asked.objective)
-    said = why_late(question.graph, PlanningFailed("heft: no"), result, 4.0)
+    forecast = Forecast(instance, instance, result, result.makespan, "miss", asked.objective)
+    said = why_late(question.graph, PlanningFailed("heft: no"), forecast)
     cause = "no plan was found that meets all deadlines ('b' ends 0.50 s after its own)"
     assert said == f"{cause}, so this is for least lateness; "

@@ -109,7 +109,6 @@ class Runner:
         before: int,
     ) -> State:
         """All rows of one size; so many come before them."""
-
         one, role = self.one, self.one.outer
 
         def mine(k: Any) -> Cuts:

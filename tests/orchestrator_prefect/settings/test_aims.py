@@ -86,20 +86,7 @@ def test_a_run_that_missed_its_deadline_says_so(
 
 
 def ended() -> RunRecord:
-    return RunRecord(
-        run_id="a" * 32,
-        flow="flow",
-        started_at=0.0,
-        seconds=1.0,
-        mode="observed",
-        reason="noted",
-        graph=graph(),
-        cluster=CLUSTER,
-        graph_signature="",
-        cluster_signature="",
-        plan=None,
-        tasks=(),
-    )
+    return RunRecord("a", "flow", 0.0, 1.0, "observed", "noted", graph(), CLUSTER, "", "")
 
 
 def test_without_a_deadline_the_graph_stays_what_it_is() -> None:
