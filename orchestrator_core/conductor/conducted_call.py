@@ -17,9 +17,11 @@ from typing import Any
 import jax
 
 from orchestrator_core.conductor import _jax
-from orchestrator_core.conductor.joint.joint import Flags, Joint, forward_of, joint_of, pullback_of
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.joint.joint import Joint, forward_of, joint_of, pullback_of
 from orchestrator_core.conductor.joint.part import Part
 from orchestrator_core.conductor.joint.pushforward import Pushforward
+from orchestrator_core.conductor.joint.split import Flags, reached
 from orchestrator_core.conductor.program import Program
 
 
@@ -199,11 +201,12 @@ def _pull(
     if joint is None:
         pullback = pullback_of(program, moving, given)
         made = call(pullback, [*known, *there])
-        reached = _jax.reached(pullback.jaxpr, [*(False for _ in known), *(True for _ in there)])
+        of_these = [*(False for _ in known), *(True for _ in there)]
+        moves = reached(read(pullback.jaxpr), of_these)
     else:
         made = _part.bind(*known, *there, part=joint.backward(given))
-        reached = joint.reached(given)
-    moved = zip(made, reached, strict=True)
+        moves = joint.reached(given)
+    moved = zip(made, moves, strict=True)
     zeros = [one if is_one else _jax.zero_of(_jax.aval_of(one)) for one, is_one in moved]
     return [None] * len(known) + zeros
 

@@ -55,17 +55,6 @@ def live(jaxpr: Jaxpr) -> Jaxpr:
         return jaxpr
 
 
-def reached(jaxpr: Jaxpr, given: Sequence[bool]) -> list[bool]:
-    """Which outputs depend on these inputs? What an equation with bodies makes depends on all that
-    it reads."""
-    body, _ = inner(jaxpr)
-    seen = {each for each, is_given in zip(body.invars, given, strict=True) if is_given}
-    for equation in body.eqns:
-        if any(not isinstance(each, Literal) and each in seen for each in equation.invars):
-            seen.update(equation.outvars)
-    return [not isinstance(each, Literal) and each in seen for each in body.outvars]
-
-
 def _extent(jaxpr: Jaxpr) -> int:
     """How many equations and values there are, in bodies too."""
     body, _ = inner(jaxpr)

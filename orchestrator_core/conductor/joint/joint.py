@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.joint.part import Part
 from orchestrator_core.conductor.joint.pullback import with_pullback
-from orchestrator_core.conductor.joint.split import Cut, Inseparable, cut
+from orchestrator_core.conductor.joint.split import Cut, Flags, Inseparable, cut, reached
 from orchestrator_core.conductor.joint.zeros import without
 from orchestrator_core.conductor.program import Program
-
-Flags = tuple[bool, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -20,14 +17,12 @@ class Joint:
     """Attributes:
     program: whose. moving: which of its inputs are differentiated.
     found: the two graphs. forward: of the inputs: the outputs, then the residuals.
-    both: of the inputs and all cotangents: the outputs, and the cotangents of the inputs.
     """
 
     program: Program
     moving: Flags
     found: Cut
     forward: Part
-    both: Program
 
     def backward(self, given: Flags) -> Part:
         """Of the inputs, the residuals, and cotangents: the cotangents of the inputs that move.
@@ -38,10 +33,14 @@ class Joint:
         made: Part = self.program.kept(("part", self.moving, given), lambda: self._make(given))
         return made
 
-    def reached(self, given: Flags) -> list[bool]:
+    def reached(self, given: Flags) -> Flags:
         """Which inputs that move have a cotangent that depends on any of those."""
-        found = _jax.reached(self.both.jaxpr, [*(False for _ in self.moving), *given])
-        return found[len(found) - sum(self.moving) :]
+        graph = self.found.backward
+        known = [False] * (len(graph.inputs) - len(given))
+        made: Flags = self.program.kept(
+            ("reached", self.moving, given), lambda: reached(graph, [*known, *given])
+        )
+        return made
 
     def _make(self, given: Flags) -> Part:
         graph = self.found.backward
@@ -78,7 +77,7 @@ def _make(program: Program, moving: Flags) -> Joint | None:
         return None
     seen = (True,) * len(moving)
     forward = Part(found.forward, lambda: forward_of(program, moving), seen, outputs)
-    return Joint(program, moving, found, forward, together)
+    return Joint(program, moving, found, forward)
 
 
 def forward_of(program: Program, moving: Flags) -> Program:

@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 
 from orchestrator_core.conductor import _jax
-
-Flags = tuple[bool, ...]
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.joint.split import Flags, reached
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,7 +51,7 @@ class Pushforward:
         tangents = [aval.to_tangent_aval() for aval, moves in pairs if moves]
         jaxpr = _jax.trace(push, [*avals, *tangents])
         given = [False] * len(avals) + [True] * len(tangents)
-        return cls(jaxpr, tuple(_jax.reached(jaxpr, given)))
+        return cls(jaxpr, reached(read(jaxpr), given))
 
     def __call__(self, *arrays: Any) -> list[Any]:
         return list(jax.core.eval_jaxpr(*_jax.inner(self.jaxpr), *arrays))

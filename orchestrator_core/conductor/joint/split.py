@@ -4,7 +4,7 @@ what cannot."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from orchestrator_core.conductor.ir.graph import Graph, pruned
@@ -12,6 +12,8 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.joint.late import just_in_time
 from orchestrator_core.conductor.joint.residuals import residuals
+
+Flags = tuple[bool, ...]
 
 
 class Inseparable(Exception):
@@ -74,6 +76,13 @@ def depending(graph: Graph, sources: Collection[Value]) -> set[Value]:
         if not found.isdisjoint(_values(node.inputs)):
             found.update(node.outputs)
     return found
+
+
+def reached(graph: Graph, given: Sequence[bool]) -> Flags:
+    """Which outputs are computed from any of these inputs."""
+    pairs = zip(graph.inputs, given, strict=True)
+    found = depending(graph, [each for each, is_given in pairs if is_given])
+    return tuple(isinstance(each, Value) and each in found for each in graph.outputs)
 
 
 def _values(atoms: Collection[Atom]) -> list[Value]:
