@@ -134,7 +134,13 @@ class Begun:
         return placed
 
     def _all_claims(self, *, reserve: bool) -> Claims:
-        parts = (self._running(), self._encodings(), self._at_home(reserve), self._away())
+        parts = (
+            self._running(),
+            self._taken(),
+            self._encodings(),
+            self._at_home(reserve),
+            self._away(),
+        )
         return Claims(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def _running(self) -> Claims:
@@ -145,13 +151,19 @@ class Begun:
         amounts = np.column_stack([p.threads[m], p.memory[m], p.demand[m]])
         return Claims(r.worker[t], np.full(len(t), r.now), until, amounts)
 
+    def _taken(self) -> Claims:
+        """Threads that somebody else has."""
+        r = self.remains.rest
+        return self._threads(r.taken, r.taken_until)
+
     def _encodings(self) -> Claims:
-        sends = self._encoding
-        amounts = np.zeros((len(sends.unit), self.limit.shape[1]))
+        return self._threads(self._encoding.source, self._encoding.encoded)
+
+    def _threads(self, worker: Ints, until: Floats) -> Claims:
+        """One thread for each, from now on."""
+        amounts = np.zeros((len(worker), self.limit.shape[1]))
         amounts[:, 0] = 1.0
-        return Claims(
-            sends.source, np.full(len(amounts), self.remains.rest.now), sends.encoded, amounts
-        )
+        return Claims(worker, np.full(len(worker), self.remains.rest.now), until, amounts)
 
     def _at_home(self, reserve: bool) -> Claims:
         p, r = self.problem, self.remains.rest

@@ -91,7 +91,19 @@ class Pausable:
     instance: int = 0
 
 
-Event = Finished | Running | Waiting | Failed | Held | WorkerLost | Pausable
+@dataclass(frozen=True, slots=True)
+class Occupied:
+    """A thread of a worker is somebody else's until then.
+
+    Attributes:
+        until: seconds, not before `now`.
+    """
+
+    worker: str
+    until: float
+
+
+Event = Finished | Running | Waiting | Failed | Held | WorkerLost | Pausable | Occupied
 """Whatever changes the problem itself is no event: new tasks and edges, joined workers and other
 durations are told by handing in the new instance."""
 

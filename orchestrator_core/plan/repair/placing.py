@@ -33,29 +33,45 @@ class Lanes(NamedTuple):
 
 
 @inner
+def _running(r: Rest, w: int) -> Ints:
+    """(w,) how many tasks run on each worker, others' included."""
+    running = np.zeros(w, dtype=np.int64)
+    for t in range(len(r.status)):
+        if r.status[t] == RUNNING or r.busy_until[t] > r.now:
+            running[r.worker[t]] += 1
+    for b in r.taken:
+        running[b] += 1
+    return running
+
+
+@inner
+def _hold(lanes: Lanes, running: Ints, b: int, until: float) -> None:
+    """Let one more lane of worker b be busy until then, beside those that are `running`."""
+    lane = lanes.ptr[b] + running[b]
+    if lane >= lanes.ptr[b + 1]:
+        lane = lanes.ptr[b] + np.argmin(lanes.free[lanes.ptr[b] : lanes.ptr[b + 1]])
+    lanes.free[lane] = max(lanes.free[lane], until)
+    running[b] += 1
+
+
+@inner
 def lanes_now(p: Problem, r: Rest, most: int) -> Lanes:
     """The lanes with what is running on them; at most `most` waiting tasks will come. Where more is
     running than there are threads, a lane is free once fewer are running than there are threads."""
-    w, n = len(p.worker_threads), len(r.status)
-    running = np.zeros(w, dtype=np.int64)
-    for t in range(n):
-        if r.status[t] == RUNNING or r.busy_until[t] > r.now:
-            running[r.worker[t]] += 1
+    w = len(p.worker_threads)
+    running = _running(r, w)
     ptr = np.zeros(w + 1, dtype=np.int64)
     for b in range(w):
         ptr[b + 1] = ptr[b] + min(p.worker_threads[b], running[b] + most)
-    free, last = np.full(ptr[w], r.now), np.full(ptr[w], -1, dtype=np.int64)
+    lanes = Lanes(ptr, np.full(ptr[w], r.now), np.full(ptr[w], -1, dtype=np.int64))
     running[:] = 0
-    for t in range(n):
+    for t in range(len(r.status)):
         if r.status[t] == RUNNING or r.busy_until[t] > r.now:
-            b = r.worker[t]
             until = r.end[t] if r.status[t] == RUNNING else r.busy_until[t]
-            lane = ptr[b] + running[b]
-            if lane >= ptr[b + 1]:
-                lane = ptr[b] + np.argmin(free[ptr[b] : ptr[b + 1]])
-            free[lane] = max(free[lane], until)
-            running[b] += 1
-    return Lanes(ptr, free, last)
+            _hold(lanes, running, r.worker[t], until)
+    for x in range(len(r.taken)):
+        _hold(lanes, running, r.taken[x], r.taken_until[x])
+    return lanes
 
 
 @inner

@@ -7,6 +7,7 @@ The instance has what is waiting, what is running and each output that these use
 - a running task may run only where it runs, is released at `now` and takes what it still takes;
 - a waiting task is as ever, but not released before `now`; lost workers can run nothing; a paused
   task takes what is left of it, and may run only where it is;
+- a thread that somebody else has is a task of its own, which runs where that is from `now` on;
 - copies at other workers are transfers in a *prologue*, the seconds before `now` in which nothing
   else happens: they arrive at `now`; but what has to be encoded goes one after the other from the
   beginning, so that it disturbs nobody;
@@ -135,13 +136,20 @@ class _Maker:
         release[busy > 0] = self.now
         lifted = np.isin(self.units, list(self.missed)) | ~waiting
         running = r.status[self.units] == RUNNING
+        release = np.where(waiting, release, np.where(running, self.now, 0.0))
+        deadline = np.where(lifted, np.inf, p.deadline[self.units] + self.shift)
+        taken = r.taken.tolist()
+        modes += [(-1, worker) for worker in taken]
         return TaskGraph.from_columns(
             self._names(),
-            output_bytes=p.output_bytes[self.units],
-            release=np.where(waiting, release, np.where(running, self.now, 0.0)),
-            deadline=np.where(lifted, np.inf, p.deadline[self.units] + self.shift),
-            checkpoints=[self._checkpoints(unit) for unit in self.units.tolist()],
-            mode_count=[len(row) for row in per_unit],
+            output_bytes=self._with_taken(p.output_bytes[self.units], 0.0),
+            release=self._with_taken(release, self.now),
+            deadline=self._with_taken(deadline, np.inf),
+            checkpoints=[
+                *(self._checkpoints(unit) for unit in self.units.tolist()),
+                *[()] * len(taken),
+            ],
+            mode_count=[*(len(row) for row in per_unit), *[1] * len(taken)],
             threads=[int(p.threads[m]) if m >= 0 else 1 for m, _ in modes],
             memory=[float(p.memory[m]) if m >= 0 else 0.0 for m, _ in modes],
             demands=[
@@ -170,7 +178,12 @@ class _Maker:
             graph.names[p.task[u]] + (f"[{p.instance[u]}]" if graph.count[p.task[u]] > 1 else "")
             for u in self.units.tolist()
         ]
-        return names if len(set(names)) == len(names) else [str(u) for u in self.units.tolist()]
+        names += [f"somebody else's {number}" for number in range(len(self.rest.taken))]
+        return names if len(set(names)) == len(names) else [str(i) for i in range(len(names))]
+
+    def _with_taken(self, column: Floats, value: float) -> Floats:
+        """A column of the units, and the same value for each thread that somebody else has."""
+        return np.concatenate([column, np.full(len(self.rest.taken), value)])
 
     def _checkpoints(self, unit: int) -> tuple[float, ...]:
         """Where a running task is to pause; what is waiting keeps its own, unless it has begun."""
@@ -196,6 +209,8 @@ class _Maker:
                 else:
                     row[worker] = self._busy(unit) + float(r.left[unit])
                 rows.append(row)
+        for worker, left in zip(r.taken.tolist(), (r.taken_until - r.now).tolist(), strict=True):
+            rows.append(np.where(np.arange(p.n_workers) == worker, left, np.inf))
         return np.array(rows).reshape(-1, p.n_workers)
 
     def _schedule(self, instance: Instance) -> Schedule:
@@ -227,11 +242,11 @@ class _Maker:
             instance.graph.names,
             instance.cluster.names,
             segments=segments,
-            task=np.arange(len(units)),
-            worker=worker,
-            mode=mode,
-            start=start,
-            end=end,
+            task=np.arange(len(units) + len(r.taken)),
+            worker=np.concatenate([worker, r.taken]),
+            mode=np.concatenate([mode, np.zeros_like(r.taken)]),
+            start=self._with_taken(start, self.now),
+            end=np.concatenate([end, r.taken_until + shift]),
             transfer_task=self.at[unit],
             transfer_source=np.concatenate([self.recorded.source, sends.source]),
             transfer_destination=np.concatenate([self.recorded.destination, sends.destination]),

@@ -27,6 +27,8 @@ def cluster_of_rest(basis: Basis, remains: Remains) -> Cluster:
     room = np.array([worker.memory for worker in cluster.workers])
     if np.isfinite(room).any():
         room = Crowd(basis, remains).limit[:, 1]
+    for b in r.taken.tolist():
+        threads[b] += 1
     stock = dict(cluster.stock)
     begun = np.flatnonzero((r.status == RUNNING) | (r.status == ENDED) | (r.left >= 0))
     for unit in begun.tolist() if basis.consumes else ():

@@ -184,6 +184,7 @@ def _rest(
 ) -> Rest:
     earliest = np.maximum(now, p.release)
     earliest[paused] = np.maximum(now, end[paused])
+    occupied = [each for each in told.occupied if each[0] < p.n_workers and told.alive[each[0]]]
     return Rest(
         now=now,
         status=status,
@@ -199,6 +200,8 @@ def _rest(
         fixed_mode=np.where(paused, told.mode, -1),
         alive=told.alive,
         busy_until=np.where(paused, end, 0.0),
+        taken=np.array([worker for worker, _ in occupied], dtype=np.int64),
+        taken_until=np.array([until for _, until in occupied], dtype=np.float64),
     )
 
 

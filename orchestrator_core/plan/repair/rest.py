@@ -31,6 +31,8 @@ class Rest(NamedTuple):
         pinned, fixed_mode: (n,) the worker and the mode that a waiting task must have, or -1.
         alive: (w,) workers that may be used.
         busy_until: (n,) a waiting task that is to pause at a checkpoint runs until then; else 0.
+        taken, taken_until: (x,) workers of the cluster, and the seconds until which somebody else
+            has one of their threads.
     """
 
     now: float
@@ -47,6 +49,8 @@ class Rest(NamedTuple):
     fixed_mode: Ints
     alive: NDArray[np.bool_]
     busy_until: Floats
+    taken: Ints
+    taken_until: Floats
 
 
 class Placement(NamedTuple):

@@ -21,6 +21,7 @@ from orchestrator_core.plan.repair.events import (
     Failed,
     Finished,
     Held,
+    Occupied,
     Pausable,
     Running,
     Waiting,
@@ -42,6 +43,7 @@ class Told:
         start, end, worker, mode: (n,) as told, or else as planned.
         failed: (n,) has to run again. alive: (w,) workers of the cluster.
         copies: (single task, worker, since). pausable: single tasks.
+        occupied: (worker, until) of each thread that somebody else has.
     """
 
     known: Ints
@@ -53,6 +55,7 @@ class Told:
     alive: NDArray[np.bool_]
     copies: list[tuple[int, int, float]] = field(default_factory=list)
     pausable: list[int] = field(default_factory=list)
+    occupied: list[tuple[int, float]] = field(default_factory=list)
 
 
 def hear(
@@ -111,6 +114,9 @@ class _Listener:
                 self._lose(event.name)
             case Pausable():
                 self.told.pausable.append(self._unit(event))
+            case Occupied():
+                until = self._still(event.until, event, "occupied until")
+                self.told.occupied.append((self._worker(event.worker), until))
             case _:
                 raise InvalidInput(f"{shown(event)} is no event of a repair; {POSSIBLE}")
 
@@ -129,6 +135,12 @@ class _Listener:
                 f"{event!r} is not in the past: now is {self.now:g} s, and it names "
                 f"{shown(moment)} s"
             )
+        return seconds
+
+    def _still(self, moment: float, event: Event, what: str) -> float:
+        seconds = as_float(moment)
+        if not self.now <= seconds < math.inf:
+            raise InvalidInput(f"{event!r}: it is {what} before now, {self.now:g} s")
         return seconds
 
     def _say(self, unit: int, what: int, event: Event) -> None:
@@ -151,8 +163,8 @@ class _Listener:
         self._say(unit, TOLD, event)
         if isinstance(event, Finished):
             self._moment(end, event)
-        elif not self.now <= as_float(end) < math.inf:
-            raise InvalidInput(f"{event!r}: it is expected to end before now, {self.now:g} s")
+        else:
+            self._still(end, event, "expected to end")
         told.worker[unit], told.mode[unit] = self._where(unit, event)
         told.start[unit], told.end[unit] = self._begin(unit, event, end), end
 

@@ -18,6 +18,7 @@ from orchestrator_core.plan.repair import (
     Event,
     Failed,
     Finished,
+    Occupied,
     Pausable,
     Repairer,
     Running,
@@ -59,6 +60,9 @@ def some_events(plan: Schedule, now: float, rng: np.random.Generator) -> Iterato
                 yield Finished(run.task, end, instance=run.instance)
             elif draw < 0.6:
                 yield Pausable(run.task, run.instance)
+    for name in plan.worker_names:
+        if rng.random() < 0.3:
+            yield Occupied(name, now + float(rng.uniform(0.0, 5.0)))
 
 
 def cases(seeds: range) -> Iterator[tuple[Instance, Schedule, np.random.Generator]]:

@@ -12,6 +12,7 @@ from orchestrator_core.plan.repair import (
     Failed,
     Finished,
     Held,
+    Occupied,
     Repairer,
     Running,
     WorkerLost,
@@ -90,7 +91,7 @@ def elsewhere(
     plan: Schedule, now: float, rng: np.random.Generator, events: list[Event]
 ) -> list[Event]:
     """The last task to end by `now` ended on some other worker instead."""
-    told = {event.task for event in events if not isinstance(event, WorkerLost)}
+    told = {event.task for event in events if not isinstance(event, Occupied | WorkerLost)}
     ended = [run for run in plan.assignments if run.end <= now and not run.segments]
     if not ended or rng.random() < 0.5:
         return []
