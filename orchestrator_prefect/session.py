@@ -254,7 +254,7 @@ class FlowSession:
             )
         run_id, keys = self.info.run_id, [submission.key for submission in self._submissions]
         finished = self._link.records(run_id)
-        notes = self._link.end(run_id) or ()
+        ending = self._link.end(run_id)
         states = {**self._link.states(keys), **self._states}
         ended = {key for key, _ in finished}
         still = [each for each in self._submissions if each.key not in ended]
@@ -272,9 +272,9 @@ class FlowSession:
             left,
             [each.name for each in unknown if each.name not in running],
         )
-        run = replace(run, notes=tuple(notes))
+        run = replace(run, notes=ending.notes).beside(ending.others)
         self._advisor.get().record(run)
-        for note in notes[-NOTES:]:
+        for note in run.notes[-NOTES:]:
             self.info.logger.info(clean(note))
         self.info.logger.info(artifacts.outcome_line(run))
         if self._report:

@@ -19,12 +19,13 @@ class Slot:
 
     Attributes:
         worker: name of the worker.
-        rank: place in the order of starts; lower first.
+        rank: place in the order of starts, among those of all runs of the same priority; lower
+            first.
         mode: position of the mode among the task's modes.
     """
 
     worker: str
-    rank: int
+    rank: float
     mode: int = 0
 
 

@@ -6,13 +6,16 @@ collections among the arguments are. Times of tasks are seconds from the start o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from orchestrator_core import words
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.part import part
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
+
+SHARED = 0.05
+"""Part of the workers' time that other runs may have had, and a run still counts as alone."""
 
 LEFT = "left"
 """Status of a task that still ran when its flow ended."""
@@ -160,6 +163,7 @@ class RunRecord:
             Dask graph, those that nobody wanted any more before they had ended.
         origin: where the flow's code stands, as `orchestrator_core.origin` says it; empty where
             nobody knows.
+        others: seconds for which tasks of other runs had threads of the workers meanwhile.
     """
 
     run_id: str
@@ -180,6 +184,7 @@ class RunRecord:
     bursts: tuple[Burst, ...] = ()
     origin: str = ""
     dropped: tuple[str, ...] = ()
+    others: float = 0.0
 
     def __repr__(self) -> str:
         """What matters of it on a line; the fields are there for the rest."""
@@ -196,6 +201,21 @@ class RunRecord:
         """As of `error_of`."""
         forecast = self.plan.forecast if self.plan is not None else None
         return error_of(self.seconds, forecast, self.status, len(self.tasks))
+
+    def beside(self, others: float) -> RunRecord:
+        """The run, known to have shared its workers: others had threads for so many seconds."""
+        run = replace(self, others=others)
+        share = run.share_of_others
+        if share <= SHARED:
+            return run
+        had = f"other runs had {share:.0%} of the workers' time"
+        return replace(run, notes=(*run.notes, f"{had}; forecasts are for one run at a time"))
+
+    @property
+    def share_of_others(self) -> float:
+        """Part of the workers' time, from 0 to 1, that tasks of other runs had meanwhile."""
+        whole = self.seconds * sum(worker.threads for worker in self.cluster.workers)
+        return min(1.0, self.others / whole) if whole > 0 else 0.0
 
     @property
     def left(self) -> frozenset[str]:

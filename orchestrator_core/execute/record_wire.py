@@ -87,9 +87,13 @@ class RunWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     bursts: list[BurstWire] = []
     origin: str = ""
     dropped: list[int] = []
+    others: float | None = None
 
 
-_OWN = ("format", "graph", "cluster", "plan", "tasks", "notes", "measured", "bursts", "dropped")
+_OWN = (
+    "format", "graph", "cluster", "plan", "tasks", "notes", "measured", "bursts", "dropped",
+    "others",
+)  # fmt: skip
 """Fields of a run that are not plain."""
 
 _NUMBERS = ("start", "end", "nbytes", "transfer_seconds")
@@ -107,6 +111,7 @@ def encode_run(run: RunRecord) -> bytes:
         measured=None if run.measured is None else cluster_to_wire(run.measured),
         bursts=[_burst_to_wire(burst, run.graph) for burst in run.bursts],
         dropped=[run.graph.index[name] for name in run.dropped if name in run.graph.index],
+        others=run.others or None,
         **fields,
     )
     return msgspec.json.encode(wire)
@@ -138,6 +143,7 @@ def decode_run(text: str | bytes) -> RunRecord:
         measured=None if wire.measured is None else cluster_from_wire(wire.measured),
         bursts=tuple(_burst_from_wire(burst, graph) for burst in wire.bursts),
         dropped=tuple(graph.names[place] for place in wire.dropped),
+        others=wire.others or 0.0,
         **fields,
     )
 

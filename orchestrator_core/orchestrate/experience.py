@@ -19,7 +19,7 @@ from statistics import median
 
 import numpy as np
 
-from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.execute.record import SHARED, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.learn.levels import lately
 from orchestrator_core.orchestrate.changeover import changeover_of, rounded
@@ -75,7 +75,7 @@ class Lessons:
         kept = [
             run
             for run in runs
-            if run.tasks and crowd_of(run.cluster) == crowd_of(cluster) and not has_strangers(run)
+            if run.tasks and crowd_of(run.cluster) == crowd_of(cluster) and was_alone(run)
         ]
         alike = kept[::-1]
         took = [run.seconds - min(task.start for task in run.tasks) for run in alike]
@@ -170,7 +170,7 @@ class Outcome:
         if was_cut(run):
             place = run.graph_signature, crowd_of(run.cluster)
             return Outcome(*place, run.seconds, None, cut=True)
-        if run.status != "ok" or run.seconds <= 0 or has_strangers(run):
+        if run.status != "ok" or run.seconds <= 0 or not was_alone(run):
             return None
         predicted = None
         if run.mode == "planned":
@@ -251,10 +251,11 @@ def was_cut(run: RunRecord) -> bool:
     return any(task.status == "ok" and task.task not in inner for task in run.tasks)
 
 
-def has_strangers(run: RunRecord) -> bool:
-    """Did workers take part that joined only after it had begun? Then it took as long as neither
-    they nor those before them alone would need."""
-    return not run.cluster.index.keys() >= {task.worker for task in run.tasks}
+def was_alone(run: RunRecord) -> bool:
+    """Had it its workers to itself, and no others? Where some joined only after it had begun, or
+    worked for other runs as well, it says nothing about how long it takes."""
+    others = {task.worker for task in run.tasks} - run.cluster.index.keys()
+    return not others and run.share_of_others <= SHARED
 
 
 def _beaten(bound: float, seconds: float) -> float:

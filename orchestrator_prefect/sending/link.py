@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from orchestrator_core.execute.advice import NoAdvisor
 from orchestrator_core.execute.directives import Hold, Slot
+from orchestrator_core.execute.ending import Ending
 from orchestrator_core.execute.record import TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_prefect.sending.epoch import Submission
@@ -63,8 +64,8 @@ class Link(Protocol):
         """Which of these tasks run now: by key, the worker and for how many seconds."""
         ...
 
-    def end(self, run_id: str) -> Sequence[str]:
-        """Nothing more comes; the scheduler may forget the run. What people are to know of it."""
+    def end(self, run_id: str) -> Ending:
+        """Nothing more comes; the scheduler may forget the run. What is to be known of it."""
         ...
 
 
@@ -125,6 +126,6 @@ class DaskLink:
 
         return fetch_running(self._client, keys)
 
-    def end(self, run_id: str) -> Sequence[str]:
-        notes: list[str] = self._scheduler.end(self._client, run_id)
-        return notes
+    def end(self, run_id: str) -> Ending:
+        ending: Ending = self._scheduler.end(self._client, run_id)
+        return ending

@@ -1,4 +1,4 @@
-"""What a run ended without."""
+"""What a run ended without, and what others had meanwhile."""
 
 from __future__ import annotations
 
@@ -44,3 +44,17 @@ def test_a_task_that_is_not_there_cannot_be_dropped() -> None:
     text = run_of(dropped=("end",)).to_json().replace(b'"dropped":[3]', b'"dropped":[4]')
     with pytest.raises(InvalidFormat, match=r"it dropped tasks \[4\]; the graph has 4"):
         RunRecord.from_json(text)
+
+
+def test_what_others_had_is_told_where_it_matters() -> None:
+    run = run_of(seconds=10.0, notes=())
+    threads = sum(worker.threads for worker in run.cluster.workers)
+    shared = run.beside(4.0 * threads)
+    assert shared.share_of_others == pytest.approx(0.4)
+    assert shared.notes == (
+        "other runs had 40% of the workers' time; forecasts are for one run at a time",
+    )
+    assert run.beside(0.4 * threads).notes == ()
+    assert run.beside(1e9).share_of_others == 1.0
+    assert RunRecord.from_json(shared.to_json()) == shared
+    assert b"others" not in run.to_json()

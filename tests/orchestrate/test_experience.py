@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -165,3 +166,17 @@ def test_a_run_that_workers_joined_later_teaches_nothing_of_those_before_them() 
 def test_links_that_are_better_known_make_no_other_cluster() -> None:
     measured = Cluster(CLUSTER.workers, Link(latency=0.003, bandwidth=4e8))
     assert lessons(run("observed", 8.0, cluster=measured)).dask == [8.0]
+
+
+@pytest.mark.parametrize("mode", ["observed", "planned"])
+def test_a_run_beside_others_says_nothing_about_how_long_it_takes(mode: str) -> None:
+    threads = sum(worker.threads for worker in CLUSTER.workers)
+    beside = run(mode, 30.0, predicted=5.0, others=0.4 * 30.0 * threads)
+    hardly = run(mode, 6.0, predicted=5.0, others=0.04 * 6.0 * threads)
+    assert lessons(beside) == lessons()
+    assert lessons(hardly) == lessons(run(mode, 6.0, predicted=5.0)) != lessons()
+    task = (TaskRecord("t", "t", "a", "a", 0.0, 6.0),)
+    of_dask = Lessons.of_dask(
+        [replace(each, tasks=task, graph=GRAPH) for each in (beside, hardly)], CLUSTER
+    )
+    assert of_dask.dask == [6.0]

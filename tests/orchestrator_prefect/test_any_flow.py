@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator_core.execute.directives import Hold, Slot
+from orchestrator_core.execute.ending import Ending
 from orchestrator_core.execute.record import RunRecord, TaskRecord
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_prefect.advisor import AdvisorOnCall
@@ -85,8 +86,8 @@ class Scheduler:
     def running(self, keys: Iterable[str]) -> Mapping[str, tuple[str, float]]:
         return {}
 
-    def end(self, run_id: str) -> list[str]:
-        return []
+    def end(self, run_id: str) -> Ending:
+        return Ending()
 
 
 def run(advisor: Knowing, orders: Sequence[Order]) -> tuple[Scheduler, RunRecord]:

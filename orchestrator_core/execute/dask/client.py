@@ -11,6 +11,7 @@ from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.execute.dask.plugin import FOR_BLOCKS, FOR_FLOWS, OrchestratorPlugin
 from orchestrator_core.execute.dask.watch.rpc import PLAN_BYTES
 from orchestrator_core.execute.directives import Hold, Slot
+from orchestrator_core.execute.ending import Ending
 from orchestrator_core.execute.live.live_plan import LivePlan
 from orchestrator_core.execute.record import TaskRecord
 from orchestrator_core.graph.cluster import Cluster
@@ -130,8 +131,7 @@ def records(client: Client, run_id: str) -> Any:
 
 
 def end(client: Client, run_id: str) -> Any:
-    """No more records of this run are wanted. Returns a list of texts: what there is to know of
-    it, such as how its plan was mended."""
+    """No more records of this run are wanted. Returns an `Ending`."""
     return _sync(client, _end, run_id)
 
 
@@ -160,10 +160,10 @@ async def _willing(client: Any, timeout: float) -> str:
     return ""
 
 
-async def _end(client: Any, run_id: str) -> list[str]:
-    # A scheduler with an older version of this project answers nothing.
-    answer = await client.scheduler.orchestrator_end(run_id=run_id)
-    return list((answer or {}).get("notes", ()))
+async def _end(client: Any, run_id: str) -> Ending:
+    # A scheduler with an older version of this project answers nothing, or less.
+    answer = await client.scheduler.orchestrator_end(run_id=run_id) or {}
+    return Ending(tuple(answer.get("notes", ())), float(answer.get("others", 0.0)))
 
 
 async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:

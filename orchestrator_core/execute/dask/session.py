@@ -23,6 +23,7 @@ from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun, Announ
 from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
+from orchestrator_core.execute.dask.graphs.worked import Worked
 from orchestrator_core.execute.dask.plans.advisory import Advisory
 from orchestrator_core.execute.dask.plans.anew import Anew
 from orchestrator_core.execute.dask.plans.announcing import Announcing
@@ -63,9 +64,12 @@ class Session:
         self.options = options
         self.roster = Roster(scheduler)
         self.recorder = Recorder(self.roster)
+        self.worked = Worked(scheduler)
         self.meters = Meters(scheduler)
         self.announcements = Announcements(
-            lambda run: self.announcing.give_up(run), lambda epoch: self.control.end(epoch)
+            lambda run: self.announcing.give_up(run),
+            lambda epoch: self.control.end(epoch),
+            self.worked.now,
         )
         self.counters = Counters()
         self.steering = Steering(
@@ -220,7 +224,7 @@ class Session:
     def _begin_run(self, graph: Snapshot, wanted: frozenset[Key], cluster: Cluster) -> None:
         brief = len(graph) > (self.options.max_tasks or math.inf)
         run = GraphRun(graph, cluster, time(), self._finish, brief)
-        run.wanted = wanted
+        run.wanted, run.worked_before = wanted, self.worked.now()
         self._runs[run] = None
         self.recorder.watch(run.open, run)
         if len(self._runs) > OPEN_RUNS:
@@ -233,6 +237,7 @@ class Session:
         """What is left of the run is a run of its own from now on."""
         self.control.end(run)
         run.cede(rest)
+        rest.worked_before = self.worked.now()
         self._runs[rest] = None
         self.recorder.watch(rest.open, rest)
 
@@ -251,6 +256,7 @@ class Session:
         self.counters.graph_ended(run.advice.plan if run.advice else None, run.adopted)
         self.recorder.unwatch(run.snapshot.keys, run)
         if run.ended and run.is_worth_keeping:
+            run.see_others(self.worked.now())
             run.measured = self.roster.measured()
             self.advisory.record(run.finished())
         self.settled.look()
@@ -283,6 +289,8 @@ class Session:
     def transition(self, key: Key, start: str, finish: str, detail: Mapping[str, Any]) -> None:
         """The scheduler moved a task; called inside its transition engine, some times for each."""
         ledger = self._ledgers.get(key)
+        if finish == "memory":
+            self.worked.ended(detail.get("startstops"))
         if self._follows:
             self.steering.transition(key, finish)
         if ledger is not None:

@@ -91,6 +91,11 @@ class Course:
         tasks = schedule.task.tolist()
         self.rank = {schedule.task_names[tasks[i]]: rank for rank, i in enumerate(order)}
 
+    @property
+    def is_dated(self) -> bool:
+        """Are there dates to keep?"""
+        return "tardiness" in self.objective.criteria
+
     def correct(self, sight: Sight, budget: Budget | None = None) -> Correction:
         """The plan mended for what is seen; with a budget it is also searched for a better one.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from orchestrator_core.graph.cluster import Cluster
@@ -31,6 +31,7 @@ class Sight:
         copies: where the output of a finished task is, if not where it was made.
         gone: tasks that nobody wants any more.
         others: how many tasks of other runs a worker executes, or will before those of this run.
+        occupied: until when threads of a worker are theirs, each by itself.
     """
 
     now: float
@@ -42,3 +43,4 @@ class Sight:
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     gone: Set[str] = frozenset()
     others: Mapping[str, int] = field(default_factory=dict)
+    occupied: Mapping[str, Sequence[float]] = field(default_factory=dict)

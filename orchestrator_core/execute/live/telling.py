@@ -8,7 +8,7 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.live.sight import Execution, Sight
-from orchestrator_core.plan.repair import Event, Finished, Held, Running, Waiting
+from orchestrator_core.plan.repair import Event, Finished, Held, Occupied, Running, Waiting
 from orchestrator_core.plan.schedule import Schedule
 
 OVERDUE = 0.25
@@ -37,6 +37,7 @@ def tell(
     begun = np.flatnonzero(schedule.start <= sight.now)
     planned = {schedule.task_names[i] for i in schedule.task[begun].tolist()}
     events += [Waiting(task) for task in sorted(planned - told)]
+    events += _occupied(sight, workers)
     return tuple(events)
 
 
@@ -56,6 +57,12 @@ def _copies(sight: Sight, workers: Collection[str]) -> Iterator[Event]:
                 yield Held(task, worker, since=min(done.end, sight.now))
 
 
+def _occupied(sight: Sight, workers: Collection[str]) -> Iterator[Event]:
+    for worker, threads in sight.occupied.items():
+        if worker in workers:
+            yield from (Occupied(worker, max(sight.now, until)) for until in threads)
+
+
 def _seconds(instance: Instance, task: str, worker: str) -> float:
     """Of its first mode; 0 where it is not known."""
     mode = instance.graph.mode_ptr[instance.graph.index[task]]
@@ -66,5 +73,9 @@ def _seconds(instance: Instance, task: str, worker: str) -> float:
 
 
 def _expected_end(now: float, since: float, seconds: float) -> float:
-    age = now - since
-    return now + (seconds - age if age < seconds else OVERDUE * age)
+    return now + still_takes(seconds, now - since)
+
+
+def still_takes(seconds: float, age: float) -> float:
+    """How long a task that should take so many seconds will run on at this age."""
+    return seconds - age if age < seconds else OVERDUE * age

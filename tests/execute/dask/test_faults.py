@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import pytest
 from distributed import Client, Event, Scheduler, Worker
@@ -12,6 +13,7 @@ from distributed import Client, Event, Scheduler, Worker
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.graphs import snapshot
+from orchestrator_core.execute.dask.plans import line
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.steer import lookout, standstill
 from orchestrator_core.execute.dask.steer.director import Director
@@ -178,8 +180,9 @@ async def test_an_advisor_that_hangs_delays_nothing(
     advisor = HangingAdvisor()
     plugin = OrchestratorPlugin(advisor=advisor, plan_wait=0.01)
     session = await start(s, plugin)
-    await compute(c, "x")
-    await compute(c, "y")
+    with mock.patch.object(line, "PATIENCE", 0.0):
+        await compute(c, "x")
+        await compute(c, "y")
     assert not session.advisory.is_ready
     assert session.steering.follower.disabled is None
     await stop(s, plugin)

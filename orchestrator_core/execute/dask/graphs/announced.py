@@ -31,6 +31,7 @@ class AnnouncedRun:
         started_at: float,
         over: Callable[[Epoch], None],
         prepared: dict[str, set[str]],
+        worked_before: float = 0.0,
     ) -> None:
         self.run_id = run_id
         self.started_at = started_at
@@ -39,6 +40,12 @@ class AnnouncedRun:
         self.epochs: dict[Key, Epoch] = {}
         self.client = ""
         self._over, self._prepared = over, prepared
+        self._worked_before = worked_before
+
+    def others(self, worked: float) -> float:
+        """Seconds for which tasks of other runs had threads; `worked`: as of `Worked`, now."""
+        own = sum([record.seconds for _, record in self.records])
+        return max(0.0, worked - self._worked_before - own)
 
     def announce(self, tasks: Iterable[tuple[Key, str, str]], now: float) -> Epoch:
         """An epoch begins: these keys, each with name and kind, will come (again)."""
@@ -81,15 +88,19 @@ class Announcements:
 
     Args:
         given_up: told of each run that has ended. over: told of each epoch that has.
+        worked: as of `Worked`.
 
     Attributes:
         prepared: by worker, the kinds of tasks whose setup it has behind it, such as compiling.
     """
 
     def __init__(
-        self, given_up: Callable[[AnnouncedRun], None], over: Callable[[Epoch], None]
+        self,
+        given_up: Callable[[AnnouncedRun], None],
+        over: Callable[[Epoch], None],
+        worked: Callable[[], float],
     ) -> None:
-        self._given_up, self._over = given_up, over
+        self._given_up, self._over, self._worked = given_up, over, worked
         self.prepared: dict[str, set[str]] = {}
         self._runs: OrderedDict[str, AnnouncedRun] = OrderedDict()
         self._epochs: dict[Key, Epoch] = {}
@@ -119,7 +130,9 @@ class Announcements:
         """An epoch of `run_id` begins: these keys, each with name and kind, will come."""
         run = self.get(run_id)
         if run is None:
-            run = self._runs[run_id] = AnnouncedRun(run_id, now, self._over, self.prepared)
+            worked = self._worked()
+            run = AnnouncedRun(run_id, now, self._over, self.prepared, worked)
+            self._runs[run_id] = run
             if len(self._runs) > RUN_LIMIT:
                 self.end(next(iter(self._runs)))
         epoch = run.announce(tasks, now)

@@ -24,7 +24,7 @@ class Finished:
         snapshot, cluster, started_at, plan: as in `GraphRun`.
         ended: the executions. outcomes: ``ok``, ``failed``, ``cancelled``: how its tasks ended.
         dropped: the tasks that nobody wanted any more before they had ended.
-        mode, reason, notes, measured: as in `RunRecord`.
+        mode, reason, notes, measured, others: as in `RunRecord`.
         signatures: of graph and cluster, if advice was given on them; empty where not.
     """
 
@@ -41,6 +41,7 @@ class Finished:
     signatures: tuple[str, str]
     measured: Cluster | None = None
     dropped: Sequence[Key] = ()
+    others: float = 0.0
 
     def __len__(self) -> int:
         """How many executions there were."""
@@ -68,7 +69,7 @@ class Finished:
             notes=self.notes,
             measured=self.measured,
             dropped=tuple([snapshot.names[snapshot.place[key]] for key in self.dropped]),
-        )
+        ).beside(self.others)
 
     def _tasks(self) -> Iterator[TaskRecord]:
         """The records by the names of the tasks, even if these have none on the event loop."""

@@ -32,6 +32,8 @@ class GraphRun:
     Attributes:
         coming: keys that have not arrived yet; a graph arrives as a whole.
         unasked: could nobody be asked about it when it came?
+        worked_before: as of `Worked`, when it began. others: seconds of threads that tasks of
+            other runs had until it ended.
     """
 
     coming: Set[Key] = frozenset()
@@ -52,6 +54,7 @@ class GraphRun:
         self.advice: Advice | None = None
         self.adopted = False
         self.unasked = False
+        self.worked_before = self.others = 0.0
         self.reason = "observed"
         self.notes: list[str] = []
         self.measured: Cluster | None = None
@@ -81,6 +84,11 @@ class GraphRun:
         """Is there anything to be learned from it?"""
         seconds = sum([ended[4] - ended[3] for ended in self._ended])
         return len(self._ended) < MANY or seconds >= TRIVIAL * len(self._ended)
+
+    def see_others(self, worked: float) -> None:
+        """It is over; `worked`: as of `Worked`, now."""
+        own = sum([ended[4] - ended[3] for ended in self._ended])
+        self.others = max(0.0, worked - self.worked_before - own)
 
     def records(self, first: int = 0, limit: int | None = None) -> list[tuple[Key, TaskRecord]]:
         """At most `limit` of the executions, beginning with number `first`, each with its key."""
@@ -158,6 +166,7 @@ class GraphRun:
             reason=self.reason,
             notes=tuple(self.notes),
             measured=self.measured,
+            others=self.others,
             plan=self._plan(),
             signatures=("", "")
             if advice is None

@@ -25,6 +25,7 @@ from orchestrator_core.execute.advice import (
     TakesRuns,
 )
 from orchestrator_core.execute.dask.graphs.finished import Finished
+from orchestrator_core.execute.dask.plans.line import Ask, Line
 from orchestrator_core.graph.cluster import Cluster
 
 log = logging.getLogger("orchestrator.dask")
@@ -52,7 +53,7 @@ class Advisory:
         self._recall = recall
         self._loop: asyncio.AbstractEventLoop | None = None
         self._advisor: Advisor | None = None
-        self._asked: Future[Advice] | None = None
+        self._line = Line(_answer)
         self._reflected: Future[Advice] | None = None
         self._records: queue.Queue[Finished | None] = queue.Queue()
         self._started = asyncio.Event()
@@ -68,10 +69,12 @@ class Advisory:
     @property
     def is_ready(self) -> bool:
         """Can it answer, and is no earlier question still open?"""
+        return self._is_loaded and self._line.is_free
+
+    @property
+    def _is_loaded(self) -> bool:
         advisor = self._advisor
-        if not self._warm or (isinstance(advisor, LoadsLater) and advisor.is_loading):
-            return False
-        return self._asked is None or self._asked.done()
+        return self._warm and not (isinstance(advisor, LoadsLater) and advisor.is_loading)
 
     async def wait_ready(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds until the advisor is loaded and warm; is it?"""
@@ -85,25 +88,25 @@ class Advisory:
         return advisor.holdup if not self._warm and isinstance(advisor, MayBeHeldUp) else ""
 
     def ask(self, question: Question) -> Future[Advice] | None:
-        """The future answer; None if the advisor cannot be asked now."""
-        if self._advisor is None or self._closing or not self.is_ready:
+        """The future answer, as soon as earlier questions are answered; None if the advisor cannot
+        be asked now."""
+        advisor = self._advisor
+        if advisor is None or self._closing or not self._is_loaded:
             return None
-        answer: Future[Advice] = Future()
-        self._asked = answer
-        _thread(lambda: _answer(answer, question, self._advisor), "orchestrator-advice")
-        return answer
+        return self._line.ask(partial(question, advisor))
 
     def reflect(self, question: Question) -> Future[Advice] | None:
         """The future answer to what may take longer; None while another such is thought about.
 
         Other questions are answered meanwhile.
         """
+        advisor = self._advisor
         busy = self._reflected is not None and not self._reflected.done()
-        if self._advisor is None or self._closing or busy:
+        if advisor is None or self._closing or busy:
             return None
         answer: Future[Advice] = Future()
         self._reflected = answer
-        _thread(lambda: _answer(answer, question, self._advisor), "orchestrator-reflection")
+        _thread(lambda: _answer(answer, partial(question, advisor)), "orchestrator-reflection")
         return answer
 
     def record(self, run: Finished) -> None:
@@ -205,10 +208,9 @@ def answered(answer: Future[Advice], wait: float) -> bool:
     return True
 
 
-def _answer(answer: Future[Advice], question: Question, advisor: Advisor | None) -> None:
-    assert advisor is not None
+def _answer(answer: Future[Advice], question: Ask) -> None:
     try:
-        answer.set_result(question(advisor))
+        answer.set_result(question())
     except Exception as error:
         answer.set_exception(error)
     except BaseException as error:

@@ -18,15 +18,17 @@ from orchestrator_core.errors import OrchestratorError, PlanningFailed
 from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs.followed import Followed
 from orchestrator_core.execute.dask.plans.look import UNFINISHED, look
-from orchestrator_core.execute.dask.plans.steered import Steered
+from orchestrator_core.execute.dask.plans.steered import ALONE, Steered
+from orchestrator_core.execute.dask.plans.traffic import Traffic
 from orchestrator_core.execute.dask.plans.unsteered import Unsteered
 from orchestrator_core.execute.dask.plans.watchdog import Watchdog
 from orchestrator_core.execute.dask.steer.prefetch import Prefetcher
-from orchestrator_core.execute.dask.steer.slots import slots_of
+from orchestrator_core.execute.dask.steer.slots import slots_of, turned
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.live import Correction, Course, LivePlan, Sight
+from orchestrator_core.execute.turns import Claim, Turn
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, WorkerState
@@ -60,9 +62,9 @@ class Control:
         self._counters = counters
         self._fault = fault
         self._loop = asyncio.get_running_loop()
-        self._steered: dict[Followed, Steered] = {}
+        self._traffic = Traffic(scheduler, roster)
+        self._steered = self._traffic.steered
         self._awaited: set[Followed] = set()
-        self._of_key: dict[Key, Steered] = {}
         self._unsteered: dict[Followed, Unsteered] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
         self._timer: asyncio.TimerHandle | None = None
@@ -82,8 +84,7 @@ class Control:
 
     def seconds(self, key: Key) -> float:
         """How long the task should take by its plan; 0 where that is not known."""
-        steered = self._of_key.get(key)
-        return 0.0 if steered is None else steered.seconds(key)
+        return self._traffic.seconds(key)
 
     # --- runs --------------------------------------------------------------------------------
 
@@ -93,12 +94,15 @@ class Control:
         course: Course,
         expected_end: float,
         prefetch: bool = False,
+        turn: Turn = ALONE,
     ) -> None:
         """The run follows this course from now on; it should end at `expected_end` seconds."""
-        steered = Steered(run, course, expected_end, prefetch)
-        self._steered[run] = steered
-        self._of_key.update(dict.fromkeys(run.snapshot.keys, steered))
+        self._traffic.enter(Steered(run, course, expected_end, prefetch, turn))
         self._wake()
+
+    def turn(self, run: Followed, claim: Claim) -> Turn:
+        """Whose turn comes before that of the run, and whose after it, if it begins now."""
+        return self._traffic.turn(run, claim)
 
     def look_on(self, run: Followed, make: Callable[[], Course | None]) -> None:
         """Nobody follows a plan of this run; by the course that it would take, which is made when
@@ -134,18 +138,13 @@ class Control:
         """The run is over."""
         self._awaited.discard(run)
         self._unsteered.pop(run, None)
-        steered = self._steered.pop(run, None)
-        if steered is not None:
-            for key in run.snapshot.keys:
-                if self._of_key.get(key) is steered:
-                    del self._of_key[key]
+        self._traffic.leave(run)
 
     def stop(self) -> None:
         """Watch nothing any more."""
-        self._steered.clear()
+        self._traffic.clear()
         self._awaited.clear()
         self._unsteered.clear()
-        self._of_key.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -157,7 +156,7 @@ class Control:
 
     def transition(self, key: Key, finish: str) -> None:
         """The scheduler moved a task; called in the transition."""
-        steered = self._of_key.get(key)
+        steered = self._traffic.of_key(key)
         if steered is None:
             return
         if finish == "processing":
@@ -226,7 +225,8 @@ class Control:
         if cluster is None:
             return None
         now = time() - steered.run.started_at
-        return look(self._scheduler, self._roster, steered, cluster, now, self.seconds)
+        occupied = self._traffic.occupied(steered, now)
+        return look(self._scheduler, self._roster, steered, cluster, now, self.seconds, occupied)
 
     def _tell(self, whom: Callable[..., None], *what: object) -> None:
         try:
@@ -247,7 +247,7 @@ class Control:
             self._fault("control", error)
 
     def _apply(self, steered: Steered, correction: Correction) -> None:
-        steered.expected_end = correction.end
+        steered.seen(correction.schedule, correction.end)
         self._counters.replans += 1
         if correction.remark:
             steered.run.notes.append(correction.remark)
@@ -259,14 +259,14 @@ class Control:
         """From now on this schedule is in force, for all that has not begun."""
         run, workers = steered.run, correction.rest.cluster.index
         # What was announced again belongs to the later plan.
-        ours = [key for key in run.snapshot.keys if self._of_key.get(key) is steered]
+        ours = [key for key in run.snapshot.keys if self._traffic.of_key(key) is steered]
         open_keys = {
             key
             for key in ours
             if key in run.coming or self._steering.tasks.state(key) in UNFINISHED
         }
         slots = slots_of(correction.schedule, run.snapshot, workers, only=open_keys)
-        self._steering.follow_mended(slots)
+        self._steering.follow_mended(turned(slots, steered.turn))
         steered.follow(correction.schedule)
         run.notes.append(correction.reason)
         log.debug("the plan of %r is mended: %s", run.snapshot.flow, correction.reason)

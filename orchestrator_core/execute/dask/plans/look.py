@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from distributed.core import Status
@@ -25,10 +26,12 @@ def look(
     cluster: Cluster,
     now: float,
     seconds: Seconds,
+    occupied: Mapping[str, Sequence[float]],
 ) -> Sight:
     """What is seen of the run `now` seconds after its start; three microseconds for each task.
 
     A worker whose threads others hold for longer than they should, by `seconds`, counts as paused.
+    `occupied`: as of `Sight`.
     """
     run, done = steered.run, {}
     names, place = run.snapshot.names, run.snapshot.place
@@ -66,6 +69,7 @@ def look(
         copies=copies,
         gone=gone,
         others=_others(scheduler, roster, steered),
+        occupied=occupied,
     )
 
 

@@ -21,10 +21,11 @@ from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.declined import Declined
 from orchestrator_core.execute.dask.plans.unfollowed import course_of
-from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of
+from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of, turned
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot
 from orchestrator_core.execute.live import Course, LivePlan
+from orchestrator_core.execute.turns import Claim
 from orchestrator_core.plan.dates import has_deadlines
 from orchestrator_core.plan.objective import MAKESPAN
 
@@ -219,10 +220,13 @@ class Planning:
 
     def _carry_out(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
         run.adopt(advice)
-        self._steering.follow(slots, holds_of(advice.holds, run.snapshot))
-        course = self._course(run, advice)
-        if course is not None and advice.plan is not None:
-            self._control.begin(run, course, advice.plan.predicted, advice.prefetch)
+        course, plan = self._course(run, advice), advice.plan
+        assert plan is not None
+        work = float((plan.schedule.end - plan.schedule.start).sum())
+        turn = self._control.turn(run, Claim(course is not None and course.is_dated, work))
+        self._steering.follow(turned(slots, turn), holds_of(advice.holds, run.snapshot))
+        if course is not None:
+            self._control.begin(run, course, plan.predicted, advice.prefetch, turn)
 
     def _course(self, run: GraphRun, advice: Advice) -> Course | None:
         plan = LivePlan.of(advice)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from orchestrator_core.execute.dask.graphs.followed import Followed
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.live import Course, Sight
 from orchestrator_core.execute.mending_rules import PAUSE
+from orchestrator_core.execute.turns import Claim, Turn
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.schedule import Schedule
+
+ALONE = Turn()
 
 PAUSES = (PAUSE, 5.0)
 """Least and most seconds between two repairs for lateness."""
@@ -33,12 +38,20 @@ class Steered:
     Attributes:
         sent: when a worker was told of a key, in seconds since 1970.
         expected_end: seconds from the start of the run, by what is known now.
-        prefetch: are outputs sent ahead?
+        prefetch: are outputs sent ahead? turn: of the run, among those of the same priority.
     """
 
-    def __init__(self, run: Followed, course: Course, expected_end: float, prefetch: bool) -> None:
-        self.run, self.course = run, course
+    def __init__(
+        self,
+        run: Followed,
+        course: Course,
+        expected_end: float,
+        prefetch: bool,
+        turn: Turn = ALONE,
+    ) -> None:
+        self.run, self.course, self.turn = run, course, turn
         self.expected_end, self.prefetch = expected_end, prefetch
+        self._latest = course.schedule
         self.sent: dict[Key, float] = {}
         self._planned_end: dict[Key | None, float] = {}
         self._seconds: dict[Key | None, float] = {}
@@ -56,7 +69,22 @@ class Steered:
         self._planned_end = dict(zip(keys, schedule.end.tolist(), strict=True))
         lengths = (schedule.end - schedule.start).tolist()
         self._seconds = dict(zip(keys, lengths, strict=True))
-        self._late = 0.0
+        self._late, self._latest = 0.0, schedule
+
+    def seen(self, schedule: Schedule, end: float) -> None:
+        """It will go like this from now on, though it need not be followed; `end` in seconds."""
+        self._latest, self.expected_end = schedule, end
+
+    def left(self, now: float) -> dict[str, float]:
+        """Seconds of work that are left on each worker, by what was seen last."""
+        plan = self._latest
+        seconds = np.maximum(0.0, plan.end - np.maximum(plan.start, now))
+        found = np.bincount(plan.worker, seconds, len(plan.worker_names))
+        return dict(zip(plan.worker_names, found.tolist(), strict=True))
+
+    def claim(self, now: float) -> Claim:
+        """What speaks for it when another run comes."""
+        return Claim(self.course.is_dated, sum(self.left(now).values()))
 
     def seconds(self, key: Key) -> float:
         """How long the task should take; 0 where that is not known."""

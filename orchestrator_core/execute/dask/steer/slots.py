@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from orchestrator_core.errors import InvalidSchedule
 from orchestrator_core.execute.dask.graphs.followed import Tasks
 from orchestrator_core.execute.directives import Hold, Key, Slot
+from orchestrator_core.execute.turns import Turn
 from orchestrator_core.plan.schedule import Schedule
 
 Row = tuple[Key | None, str, int, int, int]
@@ -39,6 +41,11 @@ def slots_of(
         for key, worker, rank, mode, _ in rows
         if key in plannable  # never None, which `_check` has refused
     }
+
+
+def turned(slots: Mapping[Key, Slot], turn: Turn) -> dict[Key, Slot]:
+    """The slots with the ranks that they have when it is the run's turn."""
+    return {key: replace(slot, rank=turn.rank(slot.rank)) for key, slot in slots.items()}
 
 
 def _rows(schedule: Schedule, snapshot: Tasks) -> list[Row]:

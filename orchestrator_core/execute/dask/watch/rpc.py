@@ -106,10 +106,12 @@ class Handlers:
         return [] if run is None else list(_rows(run))
 
     def end(self, run_id: str) -> dict[str, Any]:
-        """Forget the run; answers with what people are to know of it."""
+        """Forget the run; answers with what people are to know of it, and what others had."""
         run = self._session.announcements.get(run_id)
         self._session.announcements.end(run_id)
-        return {"notes": [] if run is None else run.notes()}
+        if run is None:
+            return {"notes": [], "others": 0.0}
+        return {"notes": run.notes(), "others": run.others(self._session.worked.now())}
 
     def gantt(
         self, run_id: str | None = None, planned: int = 0, recorded: int = 0, version: int = 0

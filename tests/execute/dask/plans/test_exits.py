@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import Any, cast
 
 import pytest
 from distributed import Client, Scheduler, Worker
@@ -19,10 +18,10 @@ from tests.execute.dask.cluster import cluster_test, layers, result, start, stop
 def test_an_exit_is_an_answer_that_failed() -> None:
     answer: Future[Advice] = Future()
 
-    def leave(advisor: Any) -> Advice:
+    def leave() -> Advice:
         raise SystemExit(3)
 
-    _answer(answer, leave, cast(Any, FixedAdvisor()))
+    _answer(answer, leave)
     with pytest.raises(PlanningFailed, match=r"the advisor gave up: SystemExit\(3\)"):
         answer.result(0)
 

@@ -1,0 +1,135 @@
+"""Traffic: the planned runs under way on a cluster; whose turn comes first, and what that leaves.
+
+Dask's priorities are the user's, then those of generations: what was submitted later comes later,
+but whatever is submitted within a minute may count as one. Among runs of one generation, turns say
+who goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING
+
+from distributed.metrics import time
+
+from orchestrator_core.execute.dask.graphs.followed import Followed
+from orchestrator_core.execute.dask.plans.steered import Steered
+from orchestrator_core.execute.dask.workers.roster import Roster
+from orchestrator_core.execute.directives import Key
+from orchestrator_core.execute.live.occupation import occupied
+from orchestrator_core.execute.live.telling import still_takes
+from orchestrator_core.execute.turns import Claim, Turn, turn_of
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, TaskState, WorkerState
+
+Generation = tuple[float, ...]
+"""The user's priority and the generation; lower first. Empty where none of the tasks is there."""
+
+
+class Traffic:
+    """Steered runs, by themselves and by the keys of their tasks."""
+
+    def __init__(self, scheduler: Scheduler, roster: Roster) -> None:
+        self._scheduler, self._roster = scheduler, roster
+        self._steered: dict[Followed, Steered] = {}
+        self._of_key: dict[Key, Steered] = {}
+
+    @property
+    def steered(self) -> Mapping[Followed, Steered]:
+        """Always the same live mapping, for those who ask often."""
+        return self._steered
+
+    def of_key(self, key: Key) -> Steered | None:
+        """Who follows a plan for the task."""
+        return self._of_key.get(key)
+
+    def enter(self, steered: Steered) -> None:
+        """The run goes by its plan from now on; what is announced again belongs to the later."""
+        self._steered[steered.run] = steered
+        self._of_key.update(dict.fromkeys(steered.run.snapshot.keys, steered))
+
+    def leave(self, run: Followed) -> None:
+        """The run is over."""
+        steered = self._steered.pop(run, None)
+        for key in () if steered is None else run.snapshot.keys:
+            if self._of_key.get(key) is steered:
+                del self._of_key[key]
+
+    def clear(self) -> None:
+        """Nobody is under way."""
+        self._steered.clear()
+        self._of_key.clear()
+
+    def seconds(self, key: Key) -> float:
+        """How long the task should take by its plan; 0 where that is not known."""
+        steered = self._of_key.get(key)
+        return 0.0 if steered is None else steered.seconds(key)
+
+    # --- turns -------------------------------------------------------------------------------
+
+    def turn(self, run: Followed, claim: Claim) -> Turn:
+        """That of a run which is not under way yet."""
+        now, generation = time(), self._generation(run)
+        there = [
+            (other.turn, other.claim(now - other.run.started_at))
+            for other in self._steered.values()
+            if self._generation(other.run) == generation
+        ]
+        return turn_of(claim, len(run.snapshot), there)
+
+    def occupied(self, steered: Steered, now: float) -> dict[str, list[float]]:
+        """As of `Sight`; `now` in seconds from the start of the run."""
+        found, moment = {}, steered.run.started_at + now
+        ahead = [each for each in self._steered.values() if self._is_ahead(each, steered)]
+        left = [each.left(moment - each.run.started_at) for each in ahead]
+        for worker in self._scheduler.workers.values():
+            name = self._roster.name(worker.address)
+            queue = sum(each.get(name, 0.0) for each in left)
+            threads = self._on(worker, steered, frozenset(ahead), queue, moment)
+            if threads:
+                found[name] = [now + seconds for seconds in threads]
+        return found
+
+    def _on(
+        self,
+        worker: WorkerState,
+        steered: Steered,
+        ahead: Set[Steered],
+        queue: float,
+        moment: float,
+    ) -> list[float]:
+        """Seconds for which others have threads of the worker; `queue`: all of those `ahead`."""
+        ours: list[float] = []
+        others: list[float] = []
+        standing = self._standing(steered)
+        for task in worker.processing:
+            whose = self._of_key.get(task.key)
+            if task in worker.executing and task not in worker.long_running:
+                left = self._still_takes(worker, task, moment)
+                (ours if whose is steered else others).append(left)
+                queue -= left if whose in ahead else 0.0
+            elif whose is None and (task.priority or ()) < standing:
+                queue += max(0.0, task.prefix.duration_average)
+        return occupied(ours, others, max(0.0, queue), worker.nthreads)
+
+    def _still_takes(self, worker: WorkerState, task: TaskState, moment: float) -> float:
+        """How long the task will run on; the last heartbeat said since when."""
+        age = worker.executing[task] + max(0.0, moment - worker.last_seen)
+        believed = self.seconds(task.key) or max(0.0, task.prefix.duration_average)
+        return still_takes(believed, age)
+
+    def _is_ahead(self, other: Steered, steered: Steered) -> bool:
+        """Do the tasks of another run begin before all of this one?"""
+        return other is not steered and () < self._standing(other) < self._standing(steered)
+
+    def _standing(self, steered: Steered) -> Generation:
+        generation = self._generation(steered.run)
+        return (*generation, steered.turn.first) if generation else ()
+
+    def _generation(self, run: Followed) -> Generation:
+        for key in run.open:
+            task: TaskState | None = self._scheduler.tasks.get(key)  # type: ignore[call-overload]
+            if task is not None and task.priority:
+                return tuple(task.priority[:2])
+        return ()
