@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,19 @@ def ours(
 ) -> Outcome:
     """With the plugin and the default advisor, which knows what is in `store`."""
     advisor: Any = advisor_for_store(str(store))
+    asked, builds = _believe(advisor, belief), taken(advisor)
+    with steered(live, advisor, mode) as plugin:
+        outcome = _run(live, workload)
+        counts = counted(plugin)
+    found = max((build() for build in builds), key=lambda run: len(run.graph), default=None)
+    if belief is not None and found is not None and found.plan is not None and not asked:
+        raise RuntimeError("the plan was made without asking for prices: nothing was perturbed")
+    return Outcome(outcome.seconds, outcome.managed, outcome.resident, found, counts)
+
+
+def taken(advisor: Any) -> list[Callable[[], RunRecord]]:
+    """What makes the records of runs that the advisor is told of from now on; grows."""
     builds: list[Callable[[], RunRecord]] = []
-    asked = _believe(advisor, belief)
     keep = advisor.take
 
     def take(build: Callable[[], RunRecord], tasks: int) -> None:
@@ -64,19 +76,20 @@ def ours(
         keep(build, tasks)
 
     advisor.take = take
+    return builds
+
+
+@contextlib.contextmanager
+def steered(live: Running, advisor: Any, mode: str = "auto") -> Iterator[OrchestratorPlugin]:
+    """The plugin is on the scheduler, and ready to plan."""
     plugin = OrchestratorPlugin(advisor=advisor, mode=mode)
     live.sync(live.scheduler.register_scheduler_plugin, plugin, idempotent=True)
     try:
         if not client.wait_ready(live.client, READY_SECONDS):
             raise RuntimeError("the advisor was not ready in time")
-        outcome = _run(live, workload)
-        counts = _counts(plugin)
+        yield plugin
     finally:
         client.remove_plugin(live.client)
-    found = max((build() for build in builds), key=lambda run: len(run.graph), default=None)
-    if belief is not None and found is not None and found.plan is not None and not asked:
-        raise RuntimeError("the plan was made without asking for prices: nothing was perturbed")
-    return Outcome(outcome.seconds, outcome.managed, outcome.resident, found, counts)
 
 
 def learn(live: Running, workload: Workload, store: Path, runs: int = 2) -> None:
@@ -93,7 +106,8 @@ def copy_of(store: Path, name: str) -> Path:
     return target
 
 
-def _counts(plugin: OrchestratorPlugin) -> dict[str, float]:
+def counted(plugin: OrchestratorPlugin) -> dict[str, float]:
+    """How often the plugin did what since it was put there; see `execute.dask.counters`."""
     if plugin.session is None:
         raise RuntimeError("the plugin left the scheduler")
     return asdict(plugin.session.counters)
@@ -126,11 +140,11 @@ def _run(live: Running, workload: Workload) -> Outcome:
     if found != [numbers[key] for key in workload.wanted]:
         raise RuntimeError(f"{workload.name}: wrong results")
     del futures
-    _wait_forgotten(live)
+    wait_forgotten(live)
     return Outcome(seconds, watch.managed, watch.resident)
 
 
-def _wait_forgotten(live: Running) -> None:
+def wait_forgotten(live: Running) -> None:
     """Or the next run would find the outputs of this one."""
     end = time.perf_counter() + FORGET_SECONDS
     while live.scheduler.tasks or any(state.nbytes for state in live.scheduler.workers.values()):
