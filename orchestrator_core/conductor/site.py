@@ -26,6 +26,7 @@ class Site:
         pinned plan brings back without a search (see `Goal.decided`).
     measured: seconds before and after, where it was timed.
     gains: is it a reason to change a program, or does XLA the same by itself?
+    place: number of the first node of its line in the graph as it was read; None if not known.
     """
 
     rewrite: str
@@ -38,6 +39,7 @@ class Site:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     measured: tuple[float, float] | None = None
     gains: bool = True
+    place: int | None = field(default=None, compare=False)
 
     @property
     def is_changed(self) -> bool:

@@ -19,6 +19,7 @@ from orchestrator_core.conductor.ir.signature import signature
 from orchestrator_core.conductor.planning import disk
 from orchestrator_core.conductor.planning.kept import Kept, place_for
 from orchestrator_core.conductor.planning.memory import MEMORY
+from orchestrator_core.conductor.planning.places import found_again, placed
 from orchestrator_core.conductor.planning.planned import Planned
 from orchestrator_core.conductor.site import Site
 
@@ -111,11 +112,12 @@ def _rewritten(
     start: float,
 ) -> Planned:
     if pinned is not None:
+        pinned = found_again(pinned, graph)
         goal = dataclasses.replace(goal, pinned=pinned)
     after, sites = rewriting.rewritten(graph, goal)
     notes = () if pinned is None else tuple(_deviations(pinned, sites))
     taken = time.perf_counter() - start
-    return Planned(lambda: after, tuple(sites), digest, origin, taken, notes)
+    return Planned(lambda: after, placed(sites, graph), digest, origin, taken, notes)
 
 
 def _deviations(pinned: tuple[Site, ...], sites: list[Site]) -> list[str]:

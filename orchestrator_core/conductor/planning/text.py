@@ -95,6 +95,7 @@ def site_from_plain(plain: Mapping[str, Any]) -> Site:
         None if after is None else Price(**after),
         dict(plain.get("settings") or {}),
         None if measured is None else (float(measured[0]), float(measured[1])),
+        place=plain.get("place"),
     )
 
 
