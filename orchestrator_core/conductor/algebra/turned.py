@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from orchestrator_core.conductor.algebra.judged import site
-from orchestrator_core.conductor.cost import Device, this_device
+from orchestrator_core.conductor.cost import Device, price, this_device
 from orchestrator_core.conductor.cost.fusion_facts import LOOPS
 from orchestrator_core.conductor.cost.lying import Lying, Numbers, free_axes, is_better_turned
 from orchestrator_core.conductor.cost.operand_copies import swapped, with_copies
@@ -33,12 +33,24 @@ WORTH = 0.8
 operand turned at once, and what is gained is less than for the product alone (by 0.1 to 0.25)."""
 
 
+NO_GAIN = "all in all it would take no less time, for more would be held at once"
+
+
 def turned(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    """The graph with such products turned where that is faster."""
-    sites: list[Site] = []
+    """The graph with such products turned where that is faster, and if it is so all in all."""
     device = this_device()
     if device.platform != "cpu" or goal.objective == "memory":
-        return graph, sites
+        return graph, []
+    after, sites = _each_turned(graph, goal, device)
+    if after is graph or goal.always or goal.pinned is not None:
+        return after, sites
+    if price(after, device).seconds < price(graph, device).seconds:
+        return after, sites
+    return graph, [site.left(NO_GAIN) if site.is_changed else site for site in sites]
+
+
+def _each_turned(graph: Graph, goal: Goal, device: Device) -> tuple[Graph, list[Site]]:
+    sites: list[Site] = []
     products = [each for each in graph.nodes if each.name == "dot_general"]
     copies = Counter(copy for each in products for copy in _copies(each))
     for output in [each.output for each in products]:

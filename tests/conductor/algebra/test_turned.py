@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -12,13 +14,14 @@ import pytest
 from jax import lax
 
 from orchestrator_core.conductor import Site, conduct
-from orchestrator_core.conductor.algebra.turned import FOUND, turned
+from orchestrator_core.conductor.algebra.turned import FOUND, NO_GAIN, turned
 from orchestrator_core.conductor.cost import on_device
 from orchestrator_core.conductor.cost.known_devices import known_device
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.oriented import product
+from orchestrator_core.conductor.site import AS_IT_IS
 
 
 def array(*shape: int, seed: int = 0) -> Any:
@@ -144,6 +147,28 @@ def test_what_is_spread_from_less_is_made_to_lie_as_it_is_wanted() -> None:
 def test_it_is_left_alone_on_another_device() -> None:
     with on_device(known_device("NVIDIA H200", "gpu")):
         assert rewritten(jax.grad(mlp, (2, 3)), GIVEN)[1] == []
+
+
+def retention(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    """Attention whose weights decay (Sun et al. 2023, "Retentive network", parallel form)."""
+    heads, length = q.shape[1:3]
+    decay, at = 1 - 2.0 ** (-5 - jnp.arange(heads)), jnp.arange(length)
+    ages = at[:, None] - at
+    weights = jnp.where(ages >= 0, decay[:, None, None] ** ages, 0.0)
+    return jnp.sin((jnp.einsum("bhqd,bhkd->bhqk", q, k) * weights) @ v).sum()
+
+
+def test_it_is_left_alone_where_more_would_be_held_for_it() -> None:
+    """A turned gradient of the values keeps their weights for longer: half as much again is held,
+    and to have that memory takes longer than the turned product saves."""
+    given = [array(1, 4, 1024, 64, seed=seed) for seed in range(3)]
+    train = jax.grad(retention, (0, 1, 2))
+    device = known_device("cpu", "cpu")
+    for rate, left in ((1e9, {(AS_IT_IS, NO_GAIN)}), (math.inf, set[tuple[str, str]]())):
+        with on_device(replace(device, fresh_rate=rate)):
+            sites = rewritten(train, given, Goal())[1]
+        assert {(site.chosen, site.reason) for site in sites if not site.is_changed} == left
+        assert sites
 
 
 def test_it_is_left_alone_where_memory_is_wanted() -> None:
