@@ -74,9 +74,13 @@ def conduct(
     shape and type. What cannot be traced runs as it was, what has side effects as ``jax.jit`` of
     it, and `explain` says why. ``jit``, ``grad``, ``vmap``, ``checkpoint`` may stand inside and
     outside; derivatives are those of the original function, custom rules included.
-    Arguments that are no arrays, and the object of a method, are constants of what is compiled: it
-    is compiled again where they, or what they have, are others, up to 16 times for one object. Of a
-    NumPy array in float64 that is changed in place JAX may keep the old numbers: assign a new one.
+    Arguments that are no arrays, and the object of a method that is conducted in its class, are
+    constants of what is compiled: it is compiled again where they, or what they have, are others,
+    up to 16 times for one object. Of a NumPy array in float64 that is changed in place JAX may keep
+    the old numbers: assign a new one. As with ``jax.jit``, what a function has closed over stays as
+    it was when it was traced, the object of a bound method (``conduct(model.step)``) too; and what
+    it changes, but does not return, is lost: of a flax ``nnx`` module conduct a function of its
+    state (``nnx.split`` and ``nnx.merge``) which returns the new one.
 
     What is looked for, in the names that `allow` and `deny` know:
 

@@ -40,6 +40,7 @@ class Traced:
             was; empty if it is conducted.
         captured: tracers of an outer trace that the function has closed over.
         donated: which of the arrays that it is given. has_checks: does it check values?
+        name: what JAX is to call it in what it says.
     """
 
     def __init__(
@@ -50,15 +51,16 @@ class Traced:
         captured: tuple[Any, ...] = (),
         donated: tuple[bool, ...] = (),
         has_checks: bool = False,
+        name: str = "",
     ) -> None:
-        self.has_checks = has_checks
+        self.has_checks, self.name = has_checks, name
         self.program, self.reason = program, reason
         self.captured, self._returned = captured, returned
         self.donated = donated
         if program is not None:
             given_away = [k + len(captured) for k, is_one in enumerate(donated) if is_one]
             self._jit = functools.partial(jax.jit, donate_argnums=given_away)
-            self._run = self._jit(functools.partial(_run, program))
+            self._run = self._jit(_run_of(program, name))
             self._is_checked = program.goal.check == "none" or bool(reason)
 
     @property
@@ -98,7 +100,7 @@ class Traced:
         anything is put back."""
         assert self.program is not None
         if self.program.check(arrays):
-            self._run = self._jit(functools.partial(_run, self.program))
+            self._run = self._jit(_run_of(self.program, self.name))
         self._is_checked = not any(isinstance(each, _jax.Tracer) for each in arrays)
 
     def compile(self, arrays: list[Any]) -> Any:
@@ -107,7 +109,7 @@ class Traced:
         assert self.program is not None
         if not self._is_checked:
             self._check([*self.captured, *arrays])
-        run = jax.jit(functools.partial(_run, self.program))
+        run = jax.jit(_run_of(self.program, self.name))
         return run.lower(*self.captured, *arrays).compile()
 
     def whole(self, arrays: list[Any]) -> Any:
@@ -151,11 +153,16 @@ def trace(function: Callable[..., Any], given: Given, goal: Goal, planner: Plann
     jaxpr, donated = opened(jaxpr)
     program = Program(jaxpr, goal, planner)
     reason = _of_effects(effects) or program.why_placed
-    return Traced(program, reason, found[-1], tuple(captured), donated, CHECKED in effects)
+    has_checks, name = CHECKED in effects, str(getattr(function, "__name__", ""))
+    return Traced(program, reason, found[-1], tuple(captured), donated, has_checks, name)
 
 
-def _run(program: Program, *arrays: Any) -> list[Any]:
-    return call(program, arrays)
+def _run_of(program: Program, name: str) -> Callable[..., list[Any]]:
+    def run(*arrays: Any) -> list[Any]:
+        return call(program, arrays)
+
+    run.__name__ = run.__qualname__ = name or "run"
+    return run
 
 
 def _of_effects(names: list[str]) -> str:

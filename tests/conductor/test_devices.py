@@ -68,6 +68,32 @@ def test_arrays_are_found_on_their_devices_and_results_made_where_they_are_to_be
     }
 
 
+APART = """
+import json
+import jax, jax.numpy as jnp
+from orchestrator_core.conductor import conduct
+
+def distance(a, b):
+    return ((a - b) ** 2).sum()
+
+first, second = (jax.device_put(jnp.ones(3), device) for device in jax.devices())
+said = []
+for function in (jax.jit(distance), conduct(distance)):
+    try:
+        function(first, second)
+    except ValueError as error:
+        said.append(str(error))
+print(json.dumps(said))
+"""
+
+
+def test_who_mixes_devices_is_told_in_which_function() -> None:
+    by_jax, ours = on_two_devices(APART)
+    for said in (by_jax, ours):
+        assert "incompatible devices" in said
+        assert said.count("of distance with shape") == 2
+
+
 PLACED = """
 import json
 import jax, jax.numpy as jnp
