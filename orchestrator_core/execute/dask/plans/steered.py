@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -24,6 +24,9 @@ PAUSE_SHARE = 0.03
 
 TOLERANCE, TOLERANCE_SHARE = 0.05, 0.02
 """Seconds, and part of the remaining time, that a task may end early or late unnoticed."""
+
+FRESH = 0.1
+"""Seconds for which what is left of a run need not be reckoned anew: all others ask for it."""
 
 FIRST_SHARE, FIRST_SECONDS = 0.02, 0.5
 """How long the first repair searches: part of the remaining time, and seconds at most."""
@@ -52,6 +55,7 @@ class Steered:
         self.run, self.course, self.turn = run, course, turn
         self.expected_end, self.prefetch = expected_end, prefetch
         self._latest = course.schedule
+        self._left: tuple[float, Mapping[str, float]] | None = None
         self.sent: dict[Key, float] = {}
         self._planned_end: dict[Key | None, float] = {}
         self._seconds: dict[Key | None, float] = {}
@@ -69,18 +73,20 @@ class Steered:
         self._planned_end = dict(zip(keys, schedule.end.tolist(), strict=True))
         lengths = (schedule.end - schedule.start).tolist()
         self._seconds = dict(zip(keys, lengths, strict=True))
-        self._late, self._latest = 0.0, schedule
+        self._late, self._latest, self._left = 0.0, schedule, None
 
     def seen(self, schedule: Schedule, end: float) -> None:
         """It will go like this from now on, though it need not be followed; `end` in seconds."""
-        self._latest, self.expected_end = schedule, end
+        self._latest, self.expected_end, self._left = schedule, end, None
 
-    def left(self, now: float) -> dict[str, float]:
+    def left(self, now: float) -> Mapping[str, float]:
         """Seconds of work that are left on each worker, by what was seen last."""
-        plan = self._latest
-        seconds = np.maximum(0.0, plan.end - np.maximum(plan.start, now))
-        found = np.bincount(plan.worker, seconds, len(plan.worker_names))
-        return dict(zip(plan.worker_names, found.tolist(), strict=True))
+        if self._left is None or not 0 <= now - self._left[0] < FRESH:
+            plan = self._latest
+            seconds = np.maximum(0.0, plan.end - np.maximum(plan.start, now))
+            found = np.bincount(plan.worker, seconds, len(plan.worker_names))
+            self._left = now, dict(zip(plan.worker_names, found.tolist(), strict=True))
+        return self._left[1]
 
     def claim(self, now: float) -> Claim:
         """What speaks for it when another run comes."""
