@@ -61,6 +61,7 @@ class Steered:
         self._seconds: dict[Key | None, float] = {}
         self._last = -PAUSES[1]
         self._seen, self._asking, self._first = 0, False, True
+        self._is_awaited = False
         self._names: tuple[str, ...] = course.instance.cluster.names
         self._late = 0.0
         self.follow(course.schedule)
@@ -74,6 +75,10 @@ class Steered:
         lengths = (schedule.end - schedule.start).tolist()
         self._seconds = dict(zip(keys, lengths, strict=True))
         self._late, self._latest, self._left = 0.0, schedule, None
+
+    def look_again(self) -> None:
+        """Others have come or gone: it is to be looked at, however well it goes."""
+        self._is_awaited = True
 
     def seen(self, schedule: Schedule, end: float) -> None:
         """It will go like this from now on, though it need not be followed; `end` in seconds."""
@@ -102,6 +107,8 @@ class Steered:
             return False
         if self._first or tuple(names) != self._names:
             return True
+        if self._is_awaited and now - self._last >= PAUSE:
+            return True
         rest = max(0.0, self.expected_end - now)
         if now - self._last < _pause(rest):
             return False
@@ -110,7 +117,7 @@ class Steered:
 
     def asked(self, sight: Sight) -> Budget:
         """A repair is under way; how long it may search for something better."""
-        first, self._first = self._first, False
+        first, self._first, self._is_awaited = self._first, False, False
         self._asking, self._last, self._names = True, sight.now, sight.cluster.names
         self._seen = len(self.run.ended)
         self._late = self._deviation(sight.now)

@@ -46,12 +46,14 @@ class Traffic:
 
     def enter(self, steered: Steered) -> None:
         """The run goes by its plan from now on; what is announced again belongs to the later."""
+        self._look_again()
         self._steered[steered.run] = steered
         self._of_key.update(dict.fromkeys(steered.run.snapshot.keys, steered))
 
     def leave(self, run: Followed) -> None:
         """The run is over."""
         steered = self._steered.pop(run, None)
+        self._look_again()
         for key in () if steered is None else run.snapshot.keys:
             if self._of_key.get(key) is steered:
                 del self._of_key[key]
@@ -60,6 +62,11 @@ class Traffic:
         """Nobody is under way."""
         self._steered.clear()
         self._of_key.clear()
+
+    def _look_again(self) -> None:
+        """What the others have left for each changes."""
+        for each in self._steered.values():
+            each.look_again()
 
     def seconds(self, key: Key) -> float:
         """How long the task should take by its plan; 0 where that is not known."""

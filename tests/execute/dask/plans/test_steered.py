@@ -10,6 +10,8 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.dask.plans.steered import Steered
 from orchestrator_core.execute.live import Course
+from orchestrator_core.execute.mending_rules import PAUSE
+from orchestrator_core.execute.turns import Claim
 from orchestrator_core.plan.engine.retime import retime
 from orchestrator_core.plan.schedule import Assignment, Schedule
 
@@ -72,3 +74,26 @@ def test_a_delay_that_was_seen_is_not_looked_at_again() -> None:
     assert not run.look(2.2)
     run.end("t1", 2.5)
     assert not run.look(2.8)
+
+
+def test_it_is_looked_at_when_others_come_or_go_however_well_it_goes() -> None:
+    run = Run()
+    run.end("t0", 1.0)
+    assert not run.look(1.2)
+    run.steered.look_again()
+    assert run.look(1.2)
+    assert not run.look(1.3)
+    run.steered.look_again()
+    assert not run.look(1.3), "not twice in a moment"
+    assert run.look(1.2 + PAUSE)
+
+
+def test_what_is_left_of_it_is_by_what_was_seen_last() -> None:
+    run = Run()
+    assert run.steered.left(2.5) == {"w0": 7.5}
+    assert run.steered.left(2.55) == {"w0": 7.5}, "that is fresh enough"
+    assert run.steered.left(4.0) == {"w0": 6.0}
+    late = Schedule([Assignment(f"t{i}", "w0", i + 3.0, i + 4.0) for i in range(10)])
+    run.steered.seen(late, 13.0)
+    assert run.steered.left(4.0) == {"w0": 9.0}
+    assert run.steered.claim(4.0) == Claim(False, 9.0)
