@@ -10,8 +10,12 @@ SIGMETRICS 2003). Dask lets graphs of one generation share.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+CLEAR = 64.0
+"""Units in the last place that two ranks must be apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,11 @@ class Turn:
         return Turn(before.last + step, step, length)
 
     @property
+    def is_clear(self) -> bool:
+        """Can numbers tell its ranks apart, and those of its neighbours?"""
+        return self.step > CLEAR * math.ulp(max(abs(self.first), abs(self.end)))
+
+    @property
     def last(self) -> float:
         """The highest rank of its tasks."""
         return self.first + self.step * max(0, self.length - 1)
@@ -65,10 +74,13 @@ class Claim:
 
 
 def turn_of(claim: Claim, length: int, others: Iterable[tuple[Turn, Claim]]) -> Turn:
-    """The turn of a run that comes now, among those that are there; each keeps its own."""
+    """The turn of a run that comes now, among those that are there; each keeps its own. Where no
+    number is left between two of them, it comes behind both."""
     before: Turn | None = None
     for turn, theirs in sorted(others, key=lambda each: each[0].first):
         if claim.goes_before(theirs):
-            return Turn.between(before, turn, length)
+            found = Turn.between(before, turn, length)
+            if found.is_clear:
+                return found
         before = turn
     return Turn.between(before, None, length)

@@ -36,6 +36,21 @@ def test_dates_come_before_work() -> None:
     assert turn_of(claim(4.0, dated=True), 3, dated).last < ALONE.first
 
 
+def test_where_no_number_is_left_between_two_it_comes_behind_both() -> None:
+    """Each comes right after the first, whose work is least, and before all others."""
+    there = [
+        (ALONE, claim(1.0)),
+        (turn_of(claim(1000.0), 50, [(ALONE, claim(1.0))]), claim(1000.0)),
+    ]
+    for number in range(40):
+        new = claim(900.0 - number)
+        turn = turn_of(new, 50, there)
+        assert turn.first > there[0][0].last
+        there.append((turn, new))
+    ranks = sorted(turn.rank(place) for turn, _ in there for place in range(turn.length))
+    assert all(a < b for a, b in itertools.pairwise(ranks))
+
+
 def test_nobody_loses_his_turn_and_no_two_ranks_meet() -> None:
     dice = random.Random(7)
     for _ in range(200):
