@@ -12,6 +12,7 @@ from contextvars import copy_context
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,8 @@ Order = tuple[str, str | int, tuple[int, ...]]
 
 class Scheduler:
     """Runs what it gets at once, a second each, and checks that it was told before."""
+
+    ending = Ending()
 
     def __init__(self) -> None:
         self.expected: dict[str, str] = {}
@@ -87,7 +90,7 @@ class Scheduler:
         return {}
 
     def end(self, run_id: str) -> Ending:
-        return Ending()
+        return self.ending
 
 
 def run(advisor: Knowing, orders: Sequence[Order]) -> tuple[Scheduler, RunRecord]:
@@ -120,6 +123,16 @@ def run(advisor: Knowing, orders: Sequence[Order]) -> tuple[Scheduler, RunRecord
     session.close()
     assert sorted(scheduler.ran) == sorted(submission.key for submission in submitted)
     return scheduler, advisor.runs[-1]
+
+
+def test_what_the_scheduler_says_at_the_end_is_in_the_record(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Scheduler, "ending", Ending(("the plan was mended",), others=1e6))
+    _, record = run(Knowing(in_turns), [("submit", "load", ())])
+    assert record.others == 1e6
+    assert record.notes[0] == "the plan was mended"
+    assert "other runs had 100% of the workers' time" in record.notes[1]
 
 
 @st.composite

@@ -129,3 +129,11 @@ def test_what_a_worker_says_counts() -> None:
 def test_a_thread_that_others_hold_begins_nothing() -> None:
     sight = Sight(now=5.0, cluster=cluster(A), sent={"first": ("a", 0.0)}, others={"a": 1})
     assert begun(sight, {"first": 0}) == {}
+
+
+def test_threads_that_others_have_for_a_while_are_gone_round() -> None:
+    course = Course(*eight_seconds())
+    free = course.correct(Sight(now=0.0, cluster=cluster(A, B)))
+    others = course.correct(Sight(now=0.0, cluster=cluster(A, B), occupied={"a": (6.0,)}))
+    gone = course.correct(Sight(now=0.0, cluster=cluster(A, B), occupied={"of old": (6.0,)}))
+    assert (free.end, others.end, gone.end) == (4.0, 7.0, 4.0)

@@ -110,6 +110,16 @@ class LoadingLater(Choosy):
         return super().advise(graph, cluster, flow)
 
 
+class AtNoon:
+    """A clock of busy threads that stands still."""
+
+    def now(self) -> float:
+        return 1e6
+
+    def ended(self, startstops: Any) -> None:
+        return None
+
+
 @pytest.mark.parametrize("make", [Loading, LoadingLater])
 @cluster_test(**NO_MEMORY)
 async def test_a_graph_that_came_while_the_advisor_loaded_is_asked_about_once_it_has(
@@ -127,6 +137,7 @@ async def test_a_graph_that_came_while_the_advisor_loaded_is_asked_about_once_it
         futures = c.get(graph, list(graph), sync=False)
         await until(lambda: sum(len(state.executing) for state in s.workers.values()) == 4)
         assert open_run(session).reason == "the advisor is still busy or warming up"
+        session.worked = AtNoon()  # type: ignore[assignment]
         advisor.loaded.set()
         await until(lambda: len(session.runs) == 2)
         await Event("go").set()
@@ -134,6 +145,7 @@ async def test_a_graph_that_came_while_the_advisor_loaded_is_asked_about_once_it
         await stop(s, plugin)
     rest, first = sorted(advisor.runs, key=lambda run: run.mode, reverse=True)
     assert (rest.mode, first.mode) == ("planned", "observed")
+    assert rest.others == 0.0, "nobody had anything since it is a run of its own"
     ((asked, _, _),) = advisor.asked
     assert set(rest.graph.names) == set(asked.names) == set(graph) - set(first.graph.names)
     assert len(first.graph) == 4

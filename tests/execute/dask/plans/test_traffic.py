@@ -123,9 +123,12 @@ async def test_a_run_goes_where_another_leaves_room(
     session = await start(s, plugin)
     graph = {f"one{i}": (wait_for, "go") for i in range(8)}
     futures = await planned(c, session, graph)
-    futures += await planned(c, session, {f"two{i}": (wait_for, "go") for i in range(8)})
+    two = {f"two{i}": (wait_for, "go") for i in range(8)}
+    futures += await planned(c, session, two)
     first, second = advisor.asked[0][1].names
-    await until(lambda: session.counters.moved > 0)
+    slots = session.steering.follower.slots
+    await until(lambda: second in {slots[name].worker for name in two})
+    assert min(slots[name].rank for name in two) >= len(graph), "what is mended keeps its turn"
     await Event("go").set()
     await c.gather(futures)
     await stop(s, plugin)

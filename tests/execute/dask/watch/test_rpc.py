@@ -13,6 +13,7 @@ from orchestrator_core.errors import InvalidCluster, InvalidInput
 from orchestrator_core.execute.dask import OrchestratorPlugin, client
 from orchestrator_core.execute.dask.graphs import announced
 from orchestrator_core.execute.directives import Hold, Slot
+from orchestrator_core.execute.ending import Ending
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import add, cluster_test, start, stop, until, wait_for
 
@@ -74,6 +75,21 @@ async def test_announced_tasks_run_in_their_slots(
     assert len(session.announcements) == len(session.recorder) == 0
     await stop(s, plugin)
     assert (advisor.asked, advisor.runs) == ([], []), "the client plans and records by itself"
+
+
+@cluster_test()
+async def test_who_ends_a_run_is_told_what_others_had(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    plugin = OrchestratorPlugin(mode="director", advisor=FixedAdvisor(), min_tasks=1)
+    session = await start(s, plugin)
+    session.worked.ended([{"action": "compute", "start": 0.0, "stop": 10.0}])
+    await client.begin(c, "run", [("k", "task", "add")])
+    session.worked.ended([{"action": "compute", "start": 0.0, "stop": 5.0}])
+    assert await c.submit(add, 1, key="k") == 2
+    assert (await client.end(c, "run")).others == pytest.approx(5.0, abs=0.01)
+    assert await client.end(c, "run") == Ending(), "nobody knows it any more"
+    await stop(s, plugin)
 
 
 @cluster_test()
