@@ -208,7 +208,7 @@ class RunRecord:
         share = run.share_of_others
         if share <= SHARED:
             return run
-        had = f"other runs had {share:.0%} of the workers' time"
+        had = f"tasks that are not its own had {share:.0%} of the workers' time"
         return replace(run, notes=(*run.notes, f"{had}; forecasts are for one run at a time"))
 
     @property

@@ -132,7 +132,7 @@ def test_what_the_scheduler_says_at_the_end_is_in_the_record(
     _, record = run(Knowing(in_turns), [("submit", "load", ())])
     assert record.others == 1e6
     assert record.notes[0] == "the plan was mended"
-    assert "other runs had 100% of the workers' time" in record.notes[1]
+    assert "tasks that are not its own had 100% of the workers' time" in record.notes[1]
 
 
 @st.composite

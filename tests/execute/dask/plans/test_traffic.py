@@ -161,5 +161,5 @@ async def test_a_record_says_what_others_had_meanwhile(c: Client, s: Scheduler, 
     assert x.share_of_others > 0.05
     assert y.others >= work[x.run_id] * 0.9, "all of the first run, and of the lone task its rest"
     assert alone.others == pytest.approx(0.0, abs=0.01)
-    assert any("other runs had" in note for note in x.notes)
-    assert not any("other runs had" in note for note in alone.notes)
+    assert any("not its own had" in note for note in x.notes)
+    assert not any("not its own had" in note for note in alone.notes)
