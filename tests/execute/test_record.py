@@ -52,7 +52,8 @@ def test_what_others_had_is_told_where_it_matters() -> None:
     shared = run.beside(4.0 * threads)
     assert shared.share_of_others == pytest.approx(0.4)
     assert shared.notes == (
-        "tasks that are not its own had 40% of the workers' time; forecasts are for one run at a time",
+        "tasks that are not its own had 40% of the workers' time; "
+        "forecasts are for one run at a time",
     )
     assert run.beside(0.4 * threads).notes == ()
     assert run.beside(1e9).share_of_others == 1.0

@@ -203,9 +203,15 @@ class OrchestratorPlugin(SchedulerPlugin):
     # --- hooks -------------------------------------------------------------------------------
 
     def update_graph(
-        self, scheduler: Scheduler, *, keys: set[Any], tasks: list[Any], **details: Any
+        self,
+        scheduler: Scheduler,
+        *,
+        keys: set[Any],
+        tasks: list[Any],
+        client: str = "",
+        **details: Any,
     ) -> None:
-        self._guarded("update_graph", lambda session: session.new_graph(tasks, keys))
+        self._guarded("update_graph", lambda session: session.new_graph(tasks, keys, client))
 
     def transition(self, key: Any, start: Any, finish: Any, *args: Any, **details: Any) -> None:
         # This hook runs about five times for each task.

@@ -64,7 +64,7 @@ class Session:
         self.options = options
         self.roster = Roster(scheduler)
         self.recorder = Recorder(self.roster)
-        self.worked = Worked(scheduler)
+        self.worked = Worked(scheduler, self.fault)
         self.meters = Meters(scheduler)
         self.announcements = Announcements(
             lambda run: self.announcing.give_up(run),
@@ -134,6 +134,7 @@ class Session:
             return
         self.advisory.start(plans=self.mode != "observe")
         self.steering.install()
+        self.worked.install()
         if self.steering.carrier is not None:
             self.elastic.install()
         asked = self._spawn(self._describe(list(self.scheduler.workers)))
@@ -149,6 +150,7 @@ class Session:
         self.anew.cancel()
         self.control.stop()
         self.elastic.uninstall()
+        self.worked.uninstall()
         self.steering.uninstall(reason)
         for task in self._background:
             task.cancel()
@@ -201,12 +203,14 @@ class Session:
         self.anew.cancel()
         self.control.stop()
         self.elastic.uninstall()
+        self.worked.uninstall()
         self.meters.leave()
 
     # --- graphs ------------------------------------------------------------------------------
 
-    def new_graph(self, keys: Collection[Key], wanted: Collection[Key]) -> None:
-        """A graph of these keys arrived, because of the wanted ones; nothing of it was sent yet."""
+    def new_graph(self, keys: Collection[Key], wanted: Collection[Key], client: str = "") -> None:
+        """A graph of these keys came, for a client that wants some; nothing of it was sent yet."""
+        self.worked.submitted(keys, client)
         self.announcing.arrive(keys)
         watched = self.recorder.ledgers
         fresh = [key for key in keys if key not in watched]
@@ -289,8 +293,6 @@ class Session:
     def transition(self, key: Key, start: str, finish: str, detail: Mapping[str, Any]) -> None:
         """The scheduler moved a task; called inside its transition engine, some times for each."""
         ledger = self._ledgers.get(key)
-        if finish == "memory":
-            self.worked.ended(detail.get("startstops"))
         if self._follows:
             self.steering.transition(key, finish)
         if ledger is not None:

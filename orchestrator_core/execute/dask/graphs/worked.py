@@ -2,25 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
 
+from orchestrator_core.execute.directives import Key
+
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler
 
+NESTED = "Client-worker"
+"""What the name of a client begins with that tasks use to submit others."""
+
+Heard = Callable[[Mapping[str, Any]], None]
+Fault = Callable[[str, Exception], None]
+
 
 class Worked:
-    """A clock that goes as fast as there are busy threads: what a run had not, others had."""
+    """A clock that goes as fast as there are busy threads: what a run had not, others had.
 
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
+    It overhears what workers say to the scheduler. Tasks that have left their thread (`secede`) are
+    busy until then, and what tasks submit themselves is not counted: it belongs to whoever waits
+    for it.
+    """
+
+    def __init__(self, scheduler: Scheduler, fault: Fault) -> None:
+        self._scheduler, self._fault = scheduler, fault
+        self._handlers: dict[str, Any] = scheduler.stream_handlers
+        self._installed: dict[str, tuple[Any, Any]] = {}
+        self._left: set[Key] = set()
         self._ended = 0.0
+        self._listens = False
 
-    def ended(self, startstops: Iterable[Mapping[str, Any]] | None) -> None:
-        """A task has ended; Dask says what it did when."""
-        for span in startstops or ():
+    def install(self) -> None:
+        """Begin to listen."""
+        self._listens = True
+        heard = {
+            "task-finished": self.has_ended,
+            "task-erred": self.has_ended,
+            "long-running": self._has_seceded,
+        }
+        for message, hear in heard.items():
+            original = self._handlers.get(message)
+            if original is not None:
+                self._handlers[message] = ours = self._between(original, hear)
+                self._installed[message] = original, ours
+
+    def uninstall(self) -> None:
+        """Leave the scheduler as it was; where somebody replaced us since, only pass through."""
+        self._listens = False
+        for message, (original, ours) in self._installed.items():
+            if self._handlers.get(message) is ours:
+                self._handlers[message] = original
+        self._installed.clear()
+
+    def submitted(self, keys: Iterable[Key], client: str) -> None:
+        """A client has submitted these."""
+        if client.startswith(NESTED):
+            self._leave(keys)
+
+    def has_ended(self, message: Mapping[str, Any]) -> None:
+        """A worker has executed a task, whatever came of it, and says when."""
+        if message["key"] in self._left:
+            self._left.discard(message["key"])
+            return
+        for span in message.get("startstops") or ():
             if span["action"] == "compute":
                 self._ended += max(0.0, span["stop"] - span["start"])
 
@@ -29,6 +76,28 @@ class Worked:
         moment, running = time(), 0.0
         for worker in self._scheduler.workers.values():
             for task, seconds in worker.executing.items():
-                if task.processing_on is worker and task not in worker.long_running:
+                if task.processing_on is worker and task.key not in self._left:
                     running += seconds + max(0.0, moment - worker.last_seen)
         return self._ended + running
+
+    def _has_seceded(self, message: Mapping[str, Any]) -> None:
+        if message["key"] not in self._left:
+            self._ended += max(0.0, message.get("compute_duration") or 0.0)
+            self._leave([message["key"]])
+
+    def _leave(self, keys: Iterable[Key]) -> None:
+        """These are not counted, as long as they are there."""
+        tasks: Any = self._scheduler.tasks
+        self._left = {key for key in self._left if key in tasks}.union(keys)
+
+    def _between(self, original: Any, hear: Heard) -> Any:
+        def heard(**message: Any) -> Any:
+            if self._listens:
+                try:
+                    hear(message)
+                except Exception as error:
+                    self._listens = False
+                    self._fault("worked", error)
+            return original(**message)
+
+        return heard

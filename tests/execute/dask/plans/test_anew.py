@@ -116,7 +116,7 @@ class AtNoon:
     def now(self) -> float:
         return 1e6
 
-    def ended(self, startstops: Any) -> None:
+    def uninstall(self) -> None:
         return None
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.execute.dask.graphs.worked import Worked
 from orchestrator_core.execute.dask.plans import traffic
 from orchestrator_core.execute.dask.plans.steered import Steered
 from orchestrator_core.execute.dask.plans.traffic import Traffic
@@ -98,7 +97,6 @@ class Hashable(SimpleNamespace):
 @pytest.fixture(autouse=True)
 def it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traffic, "time", lambda: NOW)
-    monkeypatch.setattr("orchestrator_core.execute.dask.graphs.worked.time", lambda: NOW)
 
 
 def test_all_that_comes_first_is_before_what_is_behind() -> None:
@@ -165,22 +163,3 @@ def test_whoever_has_dates_claims_his_turn_by_them() -> None:
     assert run.claim(0.0) == Claim(False, 3.0)
     dated = Course(run.course.instance, run.course.schedule, objective=Objective(("tardiness",)))
     assert Steered(run.run, dated, 3.0, False).claim(0.0) == Claim(True, 3.0)
-
-
-def test_threads_are_counted_while_they_are_busy_too() -> None:
-    world = World()
-    worked = Worked(world.scheduler)
-    assert worked.now() == 0.0
-    worked.ended([span("transfer", 0.0, 9.0), span("compute", 1.0, 3.5)])
-    worked.ended(None)
-    assert worked.now() == 2.5
-    world.task("running", (0, 1, 0))
-    world.sent("running", since=2.0)
-    world.workers["w0"].last_seen = NOW - 0.5
-    assert worked.now() == 5.0
-    world.tasks["running"].processing_on = None
-    assert worked.now() == 2.5
-
-
-def span(action: str, start: float, stop: float) -> dict[str, Any]:
-    return {"action": action, "start": start, "stop": stop}

@@ -83,9 +83,10 @@ async def test_who_ends_a_run_is_told_what_others_had(
 ) -> None:
     plugin = OrchestratorPlugin(mode="director", advisor=FixedAdvisor(), min_tasks=1)
     session = await start(s, plugin)
-    session.worked.ended([{"action": "compute", "start": 0.0, "stop": 10.0}])
+    span, message = {"action": "compute", "start": 0.0}, {"key": "of others"}
+    session.worked.has_ended(message | {"startstops": [span | {"stop": 10.0}]})
     await client.begin(c, "run", [("k", "task", "add")])
-    session.worked.ended([{"action": "compute", "start": 0.0, "stop": 5.0}])
+    session.worked.has_ended(message | {"startstops": [span | {"stop": 5.0}]})
     assert await c.submit(add, 1, key="k") == 2
     assert (await client.end(c, "run")).others == pytest.approx(5.0, abs=0.01)
     assert await client.end(c, "run") == Ending(), "nobody knows it any more"
