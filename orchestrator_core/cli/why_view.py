@@ -135,7 +135,7 @@ def _took(ran: Ran, overhead: float) -> str:
 
 def _waited(ran: Ran) -> str:
     if not ran.waited_for:
-        return f"nothing; it began {words.seconds(ran.start)} after the run"
+        return f"nothing of its run; it began {words.seconds(ran.start)} after that"
     what = "the output of " if ran.because == "input" else ""
     place = "" if ran.because == "input" else ", which had its worker"
     text = f"{what}{ran.waited_for}{place}; began {words.seconds(ran.idle)} after that"

@@ -205,11 +205,16 @@ class RunRecord:
     def beside(self, others: float) -> RunRecord:
         """The run, known to have shared its workers: others had threads for so many seconds."""
         run = replace(self, others=others)
-        share = run.share_of_others
+        return replace(run, notes=(*run.notes, run.sharing)) if run.sharing else run
+
+    @property
+    def sharing(self) -> str:
+        """For people: what others had of the workers' time; empty if it was next to nothing."""
+        share = self.share_of_others
         if share <= SHARED:
-            return run
+            return ""
         had = f"tasks that are not its own had {share:.0%} of the workers' time"
-        return replace(run, notes=(*run.notes, f"{had}; forecasts are for one run at a time"))
+        return f"{had}; forecasts are for one run at a time"
 
     @property
     def share_of_others(self) -> float:

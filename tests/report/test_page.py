@@ -63,6 +63,14 @@ def test_a_forecast_is_not_compared_with_a_run_that_was_cut_short():
     assert run.error == pytest.approx(0.1)
 
 
+def test_a_run_beside_others_says_so():
+    run = two_worker_run()
+    threads = sum(worker.threads for worker in run.cluster.workers)
+    shared = render(replace(run, others=0.4 * threads * run.seconds))
+    assert "tasks that are not its own had 40% of the workers" in shared
+    assert "not its own" not in render(run)
+
+
 def test_a_bound_that_proves_nothing_is_not_shown():
     run = two_worker_run()
     text = render(replace(run, plan=replace(run.plan, lower_bound=0.0, bound_method="none")))

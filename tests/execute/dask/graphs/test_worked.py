@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from distributed import Client, Event, Scheduler, Worker, secede, worker_client
+from distributed import Client, Event, Scheduler, Worker, secede
 
 from orchestrator_core.execute.dask.graphs import worked
 from orchestrator_core.execute.dask.graphs.worked import Worked
@@ -125,20 +125,19 @@ async def test_a_task_that_has_left_its_thread_is_busy_no_more(
     await stop(s, plugin)
 
 
-def submits(event: str) -> int:
-    with worker_client() as client:  # type: ignore[no-untyped-call]
-        return sum(client.gather([client.submit(wait_for, event, i, pure=False) for i in range(3)]))
-
-
 @cluster_test(**ONE)
 async def test_what_a_task_submits_is_nobody_elses(c: Client, s: Scheduler, a: Worker) -> None:
+    """By the name of the client that `worker_client` makes in the process of a worker."""
     plugin = plugin_of(FixedAdvisor())
     session = await start(s, plugin)
-    future = c.submit(submits, "go", key="submits")
-    await until(lambda: len(s.tasks) == 4)
-    await until(lambda: bool(next(iter(s.workers.values())).long_running))
-    before = session.worked.now()
-    await Event("go").set()
-    assert await future == 3
-    assert session.worked.now() == before
+    options = {"asynchronous": True, "set_as_default": False}
+    async with Client(s.address, name="worker", **options) as nested:
+        assert await nested.gather([nested.submit(add, i, pure=False) for i in range(3)]) == [
+            1,
+            2,
+            3,
+        ]
+    assert session.worked.now() == 0.0
+    assert await c.submit(add, 1) == 2
+    assert session.worked.now() > 0.0
     await stop(s, plugin)
