@@ -267,8 +267,7 @@ class Control:
         }
         slots = slots_of(correction.schedule, run.snapshot, workers, only=open_keys)
         self._steering.follow_mended(turned(slots, steered.turn))
-        steered.follow(correction.schedule)
-        run.notes.append(correction.reason)
+        steered.mended(correction.schedule, correction.reason)
         log.debug("the plan of %r is mended: %s", run.snapshot.flow, correction.reason)
         blocked = [run.snapshot.key_of[name] for name in correction.blocked]
         self._steering.give_back(blocked, "no plan can place them now")

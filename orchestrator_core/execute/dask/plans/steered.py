@@ -25,6 +25,9 @@ PAUSE_SHARE = 0.03
 TOLERANCE, TOLERANCE_SHARE = 0.05, 0.02
 """Seconds, and part of the remaining time, that a task may end early or late unnoticed."""
 
+TOLD = 3
+"""Times that people are told how a plan was mended; then, how often it was."""
+
 FRESH = 0.1
 """Seconds for which what is left of a run need not be reckoned anew: all others ask for it."""
 
@@ -61,7 +64,7 @@ class Steered:
         self._seconds: dict[Key | None, float] = {}
         self._last = -PAUSES[1]
         self._seen, self._asking, self._first = 0, False, True
-        self._is_awaited = False
+        self._is_awaited, self._mended = False, 0
         self._names: tuple[str, ...] = course.instance.cluster.names
         self._late = 0.0
         self.follow(course.schedule)
@@ -75,6 +78,18 @@ class Steered:
         lengths = (schedule.end - schedule.start).tolist()
         self._seconds = dict(zip(keys, lengths, strict=True))
         self._late, self._latest, self._left = 0.0, schedule, None
+
+    def mended(self, schedule: Schedule, reason: str) -> None:
+        """The same, for this reason, which people are told of the first times."""
+        self.follow(schedule)
+        self._mended += 1
+        if self._mended <= TOLD:
+            self.run.notes.append(reason)
+
+    def ended(self) -> None:
+        """The run is over."""
+        if self._mended > TOLD:
+            self.run.notes.append(f"its plan was mended {self._mended} times in all")
 
     def look_again(self) -> None:
         """Others have come or gone: it is to be looked at, however well it goes."""

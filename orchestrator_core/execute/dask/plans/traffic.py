@@ -53,6 +53,8 @@ class Traffic:
     def leave(self, run: Followed) -> None:
         """The run is over."""
         steered = self._steered.pop(run, None)
+        if steered is not None:
+            steered.ended()
         self._look_again()
         for key in () if steered is None else run.snapshot.keys:
             if self._of_key.get(key) is steered:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.dask.plans.steered import Steered
@@ -29,7 +30,7 @@ class Run:
         self.ended: list[Any] = []
         names = {name: f"k-{name}" for name in instance.graph.names}
         followed: Any = SimpleNamespace(
-            ended=self.ended, snapshot=SimpleNamespace(key_of=names), started_at=0.0
+            ended=self.ended, snapshot=SimpleNamespace(key_of=names), started_at=0.0, notes=[]
         )
         self.steered = Steered(followed, Course(instance, plan), plan.makespan, prefetch=False)
         self.look(0.0)
@@ -97,3 +98,14 @@ def test_what_is_left_of_it_is_by_what_was_seen_last() -> None:
     run.steered.seen(late, 13.0)
     assert run.steered.left(4.0) == {"w0": 9.0}
     assert run.steered.claim(4.0) == Claim(False, 9.0)
+
+
+@pytest.mark.parametrize(("times", "told"), [(0, 0), (3, 3), (7, 4)])
+def test_people_are_told_how_it_was_mended_and_then_how_often(times: int, told: int) -> None:
+    run = Run()
+    for number in range(times):
+        run.steered.mended(run.steered.course.schedule, f"reason {number}")
+    run.steered.ended()
+    notes = run.steered.run.notes
+    assert notes[:3] == [f"reason {number}" for number in range(min(times, 3))]
+    assert notes[3:] == ["its plan was mended 7 times in all"][: told - min(times, 3)]
