@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 NESTED = "Client-worker"
 """What the name of a client begins with that tasks use to submit others."""
 
+MANY = 1000
+"""Keys that are not counted until it is looked whether they are still there."""
+
 Heard = Callable[[Mapping[str, Any]], None]
 Fault = Callable[[str, Exception], None]
 
@@ -32,6 +35,7 @@ class Worked:
         self._handlers: dict[str, Any] = scheduler.stream_handlers
         self._installed: dict[str, tuple[Any, Any]] = {}
         self._left: set[Key] = set()
+        self._look_at = MANY
         self._ended = 0.0
         self._listens = False
 
@@ -86,9 +90,12 @@ class Worked:
             self._leave([message["key"]])
 
     def _leave(self, keys: Iterable[Key]) -> None:
-        """These are not counted, as long as they are there."""
-        tasks: Any = self._scheduler.tasks
-        self._left = {key for key in self._left if key in tasks}.union(keys)
+        """These are not counted. Whatever is gone without a word is forgotten now and then."""
+        self._left.update(keys)
+        if len(self._left) > self._look_at:
+            tasks: Any = self._scheduler.tasks
+            self._left = {key for key in self._left if key in tasks}
+            self._look_at = MANY + 2 * len(self._left)
 
     def _between(self, original: Any, hear: Heard) -> Any:
         def heard(**message: Any) -> Any:

@@ -145,11 +145,12 @@ class Planning:
 
     def _ask(self, run: GraphRun) -> None:
         slots: dict[Key, Slot] = {}
+        blocking = self._blocking if self.can_ask else 0.0
         answer = self._advisory.ask(partial(_think, run, slots))
         if answer is None:
             run.unasked = True
             run.decline(self._advisory.holdup or "the advisor is still busy or warming up")
-        elif answered(answer, self._blocking):
+        elif answered(answer, blocking):
             self._adopt(slots, run, answer)
         else:
             run.decline("the plan was not ready in time")

@@ -10,7 +10,7 @@ import pytest
 from distributed import Client, Event, Scheduler, Worker, secede
 
 from orchestrator_core.execute.dask.graphs import worked
-from orchestrator_core.execute.dask.graphs.worked import Worked
+from orchestrator_core.execute.dask.graphs.worked import MANY, NESTED, Worked
 from tests.execute.dask.advisors import FixedAdvisor, plugin_of
 from tests.execute.dask.cluster import (
     NO_MEMORY,
@@ -74,6 +74,17 @@ def test_the_scheduler_is_left_as_it_was_and_hears_all(monkeypatch: pytest.Monke
     assert len(heard) == 3
     clock.uninstall()
     assert scheduler.stream_handlers == before
+
+
+def test_what_is_gone_without_a_word_is_forgotten() -> None:
+    scheduler = made_up()
+    clock = Worked(scheduler, lambda where, error: None)
+    for number in range(20 * MANY):
+        scheduler.tasks[number] = None
+        clock.submitted([number], f"{NESTED}-1")
+        scheduler.tasks.pop(number - 10, None)
+    assert len(clock._left) <= MANY + 1
+    assert set(scheduler.tasks) <= clock._left
 
 
 def fails(event: str) -> None:
