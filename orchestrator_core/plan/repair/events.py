@@ -93,7 +93,8 @@ class Pausable:
 
 @dataclass(frozen=True, slots=True)
 class Occupied:
-    """A thread of a worker is somebody else's until then.
+    """A thread of a worker is somebody else's until then, as far as this repair is concerned: it
+    has to be told the next one, too.
 
     Attributes:
         until: seconds, not before `now`.
