@@ -32,6 +32,7 @@ from tests.execute.dask.cluster import (
     until,
     wait_for,
 )
+from tests.execute.dask.spy import Spy
 
 FRAME = pd.DataFrame({"x": np.arange(60) % 7, "y": np.arange(60.0)})
 
@@ -166,22 +167,6 @@ async def test_the_users_priorities_beat_the_plans_ranks(
     assert done == ["urgent"] * 6 + ["early"] * 6 + ["late"] * 6
     del gate
     await stop(s, plugin)
-
-
-class Spy:
-    """Notes the order in which tasks end."""
-
-    name = "spy"
-
-    def __init__(self, ended: list[str]) -> None:
-        self.ended = ended
-
-    def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        if (start, finish) == ("processing", "memory"):
-            self.ended.append(key)
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments, **details: None
 
 
 @cluster_test()

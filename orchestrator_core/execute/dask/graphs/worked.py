@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
 
+from orchestrator_core.execute.dask.overheard import Hear, Overheard
 from orchestrator_core.execute.directives import Key
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ NESTED = "Client-worker"
 MANY = 1000
 """Keys that are not counted until it is looked whether they are still there."""
 
-Heard = Callable[[Mapping[str, Any]], None]
 Fault = Callable[[str, Exception], None]
 
 
@@ -32,34 +32,27 @@ class Worked:
 
     def __init__(self, scheduler: Scheduler, fault: Fault) -> None:
         self._scheduler, self._fault = scheduler, fault
-        self._handlers: dict[str, Any] = scheduler.stream_handlers
-        self._installed: dict[str, tuple[Any, Any]] = {}
-        self._left: set[Key] = set()
-        self._look_at = MANY
-        self._ended = 0.0
-        self._listens = False
-
-    def install(self) -> None:
-        """Begin to listen."""
-        self._listens = True
         heard = {
             "task-finished": self.has_ended,
             "task-erred": self.has_ended,
             "long-running": self._has_seceded,
         }
-        for message, hear in heard.items():
-            original = self._handlers.get(message)
-            if original is not None:
-                self._handlers[message] = ours = self._between(original, hear)
-                self._installed[message] = original, ours
+        self._overheard = [
+            Overheard(scheduler, message, self._guarded(hear)) for message, hear in heard.items()
+        ]
+        self._left: set[Key] = set()
+        self._look_at = MANY
+        self._ended = 0.0
+
+    def install(self) -> None:
+        """Begin to listen."""
+        for each in self._overheard:
+            each.install()
 
     def uninstall(self) -> None:
-        """Leave the scheduler as it was; where somebody replaced us since, only pass through."""
-        self._listens = False
-        for message, (original, ours) in self._installed.items():
-            if self._handlers.get(message) is ours:
-                self._handlers[message] = original
-        self._installed.clear()
+        """Listen no more."""
+        for each in self._overheard:
+            each.uninstall()
 
     def submitted(self, keys: Iterable[Key], client: str) -> None:
         """A client has submitted these."""
@@ -97,14 +90,14 @@ class Worked:
             self._left = {key for key in self._left if key in tasks}
             self._look_at = MANY + 2 * len(self._left)
 
-    def _between(self, original: Any, hear: Heard) -> Any:
-        def heard(**message: Any) -> Any:
-            if self._listens:
-                try:
-                    hear(message)
-                except Exception as error:
-                    self._listens = False
-                    self._fault("worked", error)
-            return original(**message)
+    def _guarded(self, hear: Hear) -> Hear:
+        """The same, but an error ends the listening and is told."""
+
+        def heard(message: Mapping[str, Any]) -> None:
+            try:
+                hear(message)
+            except Exception as error:
+                self.uninstall()
+                self._fault("worked", error)
 
         return heard

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from orchestrator_core.execute.dask.overheard import Overheard
 from orchestrator_core.execute.directives import Key, Slot
 
 if TYPE_CHECKING:
@@ -24,24 +25,17 @@ class Rescheduled:
     def __init__(self, scheduler: Scheduler, told: Callable[[Key], None]) -> None:
         """`told`: the keys, one by one; does not raise."""
         self._tasks: Any = scheduler.tasks
-        self._handlers: Any = scheduler.stream_handlers
+        self._overheard = Overheard(scheduler, MESSAGE, self._heard)
         self._told = told
-        self._original: Callable[..., Any] | None = None
         self._keys: set[Key] = set()
-        self._listens = False
 
     def install(self) -> None:
         """Begin to listen."""
-        self._original = self._handlers.get(MESSAGE)
-        if self._original is not None:
-            self._handlers[MESSAGE] = self._heard
-            self._listens = True
+        self._overheard.install()
 
     def uninstall(self) -> None:
-        """Leave the scheduler as it was; where somebody replaced us since, only pass through."""
-        self._listens = False
-        if self._original is not None and self._handlers.get(MESSAGE) == self._heard:
-            self._handlers[MESSAGE] = self._original
+        """Listen no more."""
+        self._overheard.uninstall()
 
     def without(self, slots: Mapping[Key, Slot]) -> Mapping[Key, Slot]:
         """These slots, but for tasks that asked to run elsewhere."""
@@ -49,10 +43,8 @@ class Rescheduled:
             return slots
         return {key: slot for key, slot in slots.items() if key not in self._keys}
 
-    def _heard(self, **message: Any) -> Any:
+    def _heard(self, message: Mapping[str, Any]) -> None:
         key = message.get("key")
-        if self._listens and key in self._tasks:
+        if key in self._tasks:
             self._keys = {each for each in self._keys if each in self._tasks} | {key}
             self._told(key)
-        assert self._original is not None
-        return self._original(**message)

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from distributed import Client, Event, Scheduler, Worker
 
-from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.record import RunRecord
 from tests.execute.dask.advisors import PricedAdvisor, all_on_first, plugin_of
 from tests.execute.dask.cluster import NO_MEMORY, add, cluster_test, start, stop, until, wait_for
+from tests.execute.dask.spy import Spy
 
 ONE = {**NO_MEMORY, "nthreads": [("127.0.0.1", 1)]}
 
@@ -20,24 +21,13 @@ def independent(tag: str, number: int) -> dict[str, Any]:
     return {f"{tag}{i:02}": (add,) for i in range(number)}
 
 
-def run_of(session: Session, tag: str) -> GraphRun:
-    return next(run for run in session.runs if run.snapshot.names[0].startswith(tag))
-
-
-class Ends:
-    """Notes the order in which tasks end."""
-
-    name = "ends"
-
-    def __init__(self) -> None:
-        self.order: list[str] = []
-
-    def transition(self, key: Any, start: str, finish: str, *args: Any, **details: Any) -> None:
-        if (start, finish) == ("processing", "memory"):
-            self.order.append(str(key))
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments, **details: None
+async def blocked(c: Client, s: Scheduler, a: Worker) -> tuple[OrchestratorPlugin, Session, Any]:
+    """A task that waits has the only thread."""
+    plugin = plugin_of(PricedAdvisor(all_on_first, seconds=1.0))
+    session = await start(s, plugin)
+    gate = c.submit(wait_for, "go", key="gate")
+    await until(lambda: a.state.executing_count == 1)
+    return plugin, session, gate
 
 
 async def planned(c: Client, session: Session, graph: dict[str, Any], **options: Any) -> list[Any]:
@@ -52,17 +42,14 @@ async def planned(c: Client, session: Session, graph: dict[str, Any], **options:
 async def test_the_shortest_goes_first_and_equals_as_they_came(
     c: Client, s: Scheduler, a: Worker
 ) -> None:
-    plugin = plugin_of(PricedAdvisor(all_on_first, seconds=1.0))
-    session = await start(s, plugin)
-    gate = c.submit(wait_for, "go", key="gate")
-    await until(lambda: a.state.executing_count == 1)
+    plugin, session, gate = await blocked(c, s, a)
     futures = []
     for tag, number in (("long", 9), ("middle", 5), ("equal", 5), ("short", 3)):
         futures += await planned(c, session, independent(tag, number))
-    s.plugins["ends"] = ends = Ends()  # type: ignore[assignment]
+    s.plugins["spy"] = spy = Spy([])  # type: ignore[assignment]
     await Event("go").set()
     assert await c.gather(futures) == [1] * 22
-    tags = [key[:-2] for key in ends.order if key != "gate"]
+    tags = [key[:-2] for key in spy.ended if key != "gate"]
     assert tags == ["short"] * 3 + ["middle"] * 5 + ["equal"] * 5 + ["long"] * 9
     assert session.counters.faults == 0
     s.validate_state()
@@ -74,17 +61,14 @@ async def test_the_shortest_goes_first_and_equals_as_they_came(
 async def test_the_users_priority_and_the_generation_come_before_turns(
     c: Client, s: Scheduler, a: Worker
 ) -> None:
-    plugin = plugin_of(PricedAdvisor(all_on_first, seconds=1.0))
-    session = await start(s, plugin)
-    gate = c.submit(wait_for, "go", key="gate")
-    await until(lambda: a.state.executing_count == 1)
+    plugin, session, gate = await blocked(c, s, a)
     futures = await planned(c, session, independent("urgent", 6), priority=5)
     futures += await planned(c, session, independent("first", 5), fifo_timeout="0ms")
     futures += await planned(c, session, independent("later", 2), fifo_timeout="0ms")
-    s.plugins["ends"] = ends = Ends()  # type: ignore[assignment]
+    s.plugins["spy"] = spy = Spy([])  # type: ignore[assignment]
     await Event("go").set()
     await c.gather(futures)
-    tags = [key[:-2] for key in ends.order if key != "gate"]
+    tags = [key[:-2] for key in spy.ended if key != "gate"]
     assert tags == ["urgent"] * 6 + ["first"] * 5 + ["later"] * 2
     del gate
     await stop(s, plugin)
