@@ -26,8 +26,9 @@ def runs(
 ) -> None:
     """List runs, the newest first.
 
-    What was promised, what it took, and how far apart they are. What a run of several parts is
-    promised is known when its last part is submitted.
+    What was promised, what it took, and how far apart they are; of a run that shared its workers
+    with others, what they had of the workers' time, since forecasts are for one run at a time. What
+    a run of several parts is promised is known when its last part is submitted.
     """
     from orchestrator_core.cli import flows
     from orchestrator_core.cli.console import print_json
@@ -75,8 +76,17 @@ def _row(run: RunSummary, flow: str) -> list[str | Text]:
         f"{run.tasks:,}",
         words.seconds(run.predicted),
         words.seconds(run.seconds),
-        toned(words.percent(run.error, sign=True), "dim"),
+        toned(_off(run), "dim"),
         words.seconds(run.lower_bound),
         run.cache or "–",
         toned(run.status, "green" if run.status == "ok" else "red"),
     ]
+
+
+def _off(run: RunSummary) -> str:
+    from orchestrator_core import words
+    from orchestrator_core.execute.record import SHARED
+
+    if run.predicted and run.others > SHARED:
+        return f"others {run.others:.0%}"
+    return words.percent(run.error, sign=True)

@@ -21,13 +21,16 @@ LEFT = "left"
 """Status of a task that still ran when its flow ended."""
 
 
-def error_of(seconds: float, forecast: float | None, status: str, tasks: int) -> float | None:
+def error_of(
+    seconds: float, forecast: float | None, status: str, tasks: int, others: float
+) -> float | None:
     """How much longer a run took than forecast, as a fraction; None where nobody can say.
 
     Of a run that was cancelled, if only in part, nobody can, since the forecast is for all of its
-    tasks; nor of one in which no task came to its end.
+    tasks; nor of one in which no task came to its end, or of which `others` had a part of the
+    workers' time, since forecasts are for one run at a time.
     """
-    if forecast is None or forecast <= 0 or status == "cancelled" or not tasks:
+    if forecast is None or forecast <= 0 or status == "cancelled" or not tasks or others > SHARED:
         return None
     return seconds / forecast - 1
 
@@ -200,7 +203,8 @@ class RunRecord:
     def error(self) -> float | None:
         """As of `error_of`."""
         forecast = self.plan.forecast if self.plan is not None else None
-        return error_of(self.seconds, forecast, self.status, len(self.tasks))
+        others = self.share_of_others
+        return error_of(self.seconds, forecast, self.status, len(self.tasks), others)
 
     def beside(self, others: float) -> RunRecord:
         """The run, known to have shared its workers: others had threads for so many seconds."""

@@ -73,12 +73,19 @@ class Claim:
         return (not self.dated, self.work) < (not other.dated, other.work)
 
 
-def turn_of(claim: Claim, length: int, others: Iterable[tuple[Turn, Claim]]) -> Turn:
+def turn_of(
+    claim: Claim, length: int, others: Iterable[tuple[Turn, Claim]], earlier: Iterable[Turn] = ()
+) -> Turn:
     """The turn of a run that comes now, among those that are there; each keeps its own. Where no
-    number is left between two of them, it comes behind both."""
+    number is left between two of them, it comes behind both.
+
+    Args:
+        earlier: turns of what it goes on with, among those of the others; it comes behind them.
+    """
     before: Turn | None = None
+    behind = max((turn.first for turn in earlier), default=-math.inf)
     for turn, theirs in sorted(others, key=lambda each: each[0].first):
-        if claim.goes_before(theirs):
+        if turn.first > behind and claim.goes_before(theirs):
             found = Turn.between(before, turn, length)
             if found.is_clear:
                 return found

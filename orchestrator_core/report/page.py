@@ -104,6 +104,8 @@ def _plan_figures(run: RunRecord, plan: PlanRecord) -> list[tuple[str, str, str]
     off = f"actual {words.percent(run.error, sign=True)}" if run.error is not None else ""
     if run.status == "cancelled":
         off = f"for all {words.plural(len(run.graph), 'task')}"
+    elif run.sharing:
+        off = "for a run by itself"
     cards = [
         (
             f"predicted as {_begun(plan)} began",

@@ -97,6 +97,7 @@ class RunSummary:
         predicted, lower_bound: seconds, or None if nothing was planned; `PlanRecord.forecast`.
         cache: ``hit``, ``near``, ``miss``, or empty if nothing was planned.
         tasks: number of task records. origin: where the flow's code stands; empty if not known.
+        others: part of the workers' time, from 0 to 1, that tasks of other runs had.
     """
 
     run_id: str
@@ -111,11 +112,12 @@ class RunSummary:
     tasks: int
     graph_signature: str
     origin: str = ""
+    others: float = 0.0
 
     @property
     def error(self) -> float | None:
         """As of `error_of`."""
-        return error_of(self.seconds, self.predicted, self.status, self.tasks)
+        return error_of(self.seconds, self.predicted, self.status, self.tasks, self.others)
 
 
 class Store(Protocol):
@@ -236,6 +238,7 @@ def summary_of(run: RunRecord) -> RunSummary:
         tasks=len(run.tasks),
         graph_signature=run.graph_signature,
         origin=run.origin,
+        others=run.share_of_others,
     )
 
 

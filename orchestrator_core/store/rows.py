@@ -105,6 +105,7 @@ def run_row(run: RunRecord) -> dict[str, Any]:
         "default_predicted": plan.default_predicted if plan else None,
         "lower_bound": line.lower_bound,
         "tasks": line.tasks,
+        "others": line.others,
         "body": pack_json(replace(run, tasks=(), origin="")),
     }
 

@@ -24,7 +24,7 @@ from orchestrator_core.store.location import (
     without_password,
 )
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """Every revision of the database, the oldest first; `migrations/` holds the same."""
 
 HEAD = REVISIONS[-1]

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from orchestrator_core.store.sql import ScheduleStore
 from tests.cli.conftest import Invoke, a_run
 
@@ -23,6 +25,7 @@ KEYS = {
     "graph_signature",
     "error",
     "origin",
+    "others",
 }
 
 
@@ -75,6 +78,24 @@ def test_a_run_in_which_no_task_ended_says_nothing_of_its_forecast(
     store.add_run(replace(a_run(seconds=0.0), tasks=()))
     (run,) = json.loads(invoke("runs", "--json").out)
     assert (run["tasks"], run["error"]) == (0, None)
+
+
+def test_a_run_that_shared_its_workers_says_what_others_had(
+    invoke: Invoke, store: ScheduleStore
+) -> None:
+    """Its forecast was for a run by itself; a run is alone as long as others had next to none."""
+    threads = sum(worker.threads for worker in a_run().cluster.workers)
+    store.add_run(a_run("1" * 32, seconds=10.0).beside(4.0 * threads))
+    store.add_run(a_run("2" * 32, seconds=10.0).beside(0.4 * threads))
+    told = invoke("runs").out
+    assert "others 40%" in told
+    assert "+233.3 %" in told
+    found = {run["run_id"][0]: run for run in json.loads(invoke("runs", "--json").out)}
+    assert (found["1"]["others"], found["1"]["error"]) == (pytest.approx(0.4), None)
+    assert (found["2"]["others"], found["2"]["error"]) == (
+        pytest.approx(0.04),
+        pytest.approx(7 / 3),
+    )
 
 
 def test_hostile_names_are_only_text(invoke: Invoke, store: ScheduleStore) -> None:

@@ -57,5 +57,6 @@ def test_what_others_had_is_told_where_it_matters() -> None:
     )
     assert run.beside(0.4 * threads).notes == ()
     assert run.beside(1e9).share_of_others == 1.0
+    assert run.beside(1e9).error is None
     assert RunRecord.from_json(shared.to_json()) == shared
     assert b"others" not in run.to_json()

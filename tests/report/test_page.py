@@ -68,6 +68,8 @@ def test_a_run_beside_others_says_so():
     threads = sum(worker.threads for worker in run.cluster.workers)
     shared = render(replace(run, others=0.4 * threads * run.seconds))
     assert "tasks that are not its own had 40% of the workers" in shared
+    assert "for a run by itself" in shared
+    assert ">actual " not in shared
     assert "not its own" not in render(run)
 
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,19 @@ def test_runs_from_before_origins_were_known_have_none(url: str, engine: Engine)
     schema.upgrade(url)
     store = ScheduleStore(url)
     assert [store.run(run_id) for run_id in "12"] == [a_run("1"), a_run("2")]
+    store.close()
+
+
+def test_runs_from_before_others_were_known_were_alone(url: str, engine: Engine) -> None:
+    store = ScheduleStore(url)
+    store.add_run(replace(a_run(), others=1e9))
+    store.close()
+    schema.upgrade(url, "0007")
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT ratio FROM v_runs")).scalar() is not None
+    schema.upgrade(url)
+    store = ScheduleStore(url)
+    assert [line.others for line in store.runs()] == [0.0]
     store.close()
 
 

@@ -84,6 +84,17 @@ def test_a_run_that_was_cut_short_has_no_ratio(url: str) -> None:
     store.close()
 
 
+def test_a_run_that_shared_its_workers_has_no_ratio(url: str) -> None:
+    """Forecasts are for one run at a time."""
+    store = ScheduleStore(url)
+    run = a_run()
+    store.add_run(run.beside(run.seconds * sum(worker.threads for worker in run.cluster.workers)))
+    with store._database._open().connect() as connection:
+        row = connection.exec_driver_sql("SELECT ratio, others FROM v_runs").one()
+    assert tuple(row) == (None, 1.0)
+    store.close()
+
+
 def test_making_a_store_touches_nothing(tmp_path: Path) -> None:
     ScheduleStore(tmp_path / "new" / "s.db")
     assert not (tmp_path / "new").exists()

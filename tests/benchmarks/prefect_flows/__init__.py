@@ -5,7 +5,7 @@ same body runs under `@flow` with a `DaskTaskRunner` and under `@optimized_flow`
 in a process of its own, both on clusters of their own, since workers that ran one of our flows keep
 what makes Prefect's tasks lighter: our first run is observed, the others are planned. `--data`
 is a folder with recorded workflows of WfCommons, or with a folder `wfcommons` of them; without it
-there are those of this repository.
+there are those of this repository. `--together` starts them all at once, as several people would.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--trace-tasks", type=int, default=110, metavar="N", help="leave out larger workflows"
     )
+    group.add_argument("--together", action="store_true", help="all of them at once")
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
@@ -41,9 +42,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         from tests.benchmarks.live.cluster import MIXED, running
         from tests.benchmarks.prefect_flows.compare import compare
         from tests.benchmarks.prefect_flows.show import show_head, show_row, sums
+        from tests.benchmarks.prefect_flows.together import compare_together
 
         with running(MIXED, declare=False) as plain, running(MIXED, declare=False) as ours:
             server.wait()
+            if options.together:
+                return compare_together(plain.client, ours.client, options, folder)
             rows = []
             show_head()
             for row in compare(plain.client, ours.client, options, folder):

@@ -23,7 +23,7 @@ def compare(plain: Any, own: Any, options: argparse.Namespace, folder: Path) -> 
         plain, own: clients of the cluster of stock prefect-dask, and of ours.
     """
     for client in (plain, own):
-        client.run(_import_prefect)
+        client.run(import_prefect)
     workloads = chosen(options)
     shortest = min(workloads, key=lambda each: sum(step.seconds for step in each.steps.values()))
     order = Order(
@@ -41,7 +41,7 @@ def compare(plain: Any, own: Any, options: argparse.Namespace, folder: Path) -> 
         yield _row(workload, stock, ours, options.runs)
 
 
-def _import_prefect() -> None:
+def import_prefect() -> None:
     import prefect.task_engine  # noqa: F401
 
 

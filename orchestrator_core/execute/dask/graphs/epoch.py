@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from orchestrator_core.execute.dask.graphs.ended import Ended
+from orchestrator_core.execute.dask.graphs.generation import Generation
 from orchestrator_core.execute.dask.graphs.keyed import Keyed
 from orchestrator_core.execute.directives import Key
 
@@ -38,15 +39,17 @@ class Epoch:
     """A part of an announced run, with a plan of its own; its clock starts when it is announced.
 
     Attributes:
-        generation: in Dask's priority, of all its tasks; None until the first of them arrives.
+        run_id: of the run that it is a part of.
+        generation: in Dask's priority, of all its tasks; its own until it is to share another's.
         started_at: seconds since 1970. snapshot: its tasks. coming: keys that have
             not arrived yet. notes: what people are to know.
     """
 
-    def __init__(self, flow: str, names: Mapping[Key, str], started_at: float) -> None:
-        self.generation: float | None = None
+    def __init__(self, run_id: str, names: Mapping[Key, str], started_at: float) -> None:
+        self.run_id = run_id
+        self.generation = Generation()
         self.started_at = started_at
-        self.snapshot = Members(flow, names)
+        self.snapshot = Members(run_id, names)
         self.coming = set(names)
         self.notes: list[str] = []
         self._open = set(names)

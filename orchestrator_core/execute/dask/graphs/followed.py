@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Protocol
 
 from orchestrator_core.execute.dask.graphs.ended import Ended
+from orchestrator_core.execute.dask.graphs.generation import Generation
 from orchestrator_core.execute.directives import Key
 
 
@@ -36,6 +37,8 @@ class Followed(Protocol):
     """A run under way: a graph that was submitted as a whole, or an announced epoch.
 
     Attributes:
+        run_id: the same for all parts of one run. generation: of its tasks, as far as it is not
+            what Dask has given each of them.
         started_at: seconds since 1970; the clock of the plan and of `ended`.
         snapshot: its tasks. coming: keys that have not arrived yet. open: those that have not
             come to an end. ended: the executions so far.
@@ -43,7 +46,10 @@ class Followed(Protocol):
     """
 
     notes: list[str]
+    generation: Generation
 
+    @property
+    def run_id(self) -> str: ...
     @property
     def started_at(self) -> float: ...
     @property

@@ -9,6 +9,7 @@ from uuid import uuid4
 from orchestrator_core.execute.advice import Advice, Advisor
 from orchestrator_core.execute.dask.graphs.ended import Ended, as_record
 from orchestrator_core.execute.dask.graphs.finished import Finished
+from orchestrator_core.execute.dask.graphs.generation import Generation
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import PlanRecord, TaskRecord
@@ -47,7 +48,7 @@ class GraphRun:
         brief: bool = False,
     ) -> None:
         """`brief`: is it watched only until its first tasks were all trivial? Nobody plans it."""
-        self.run_id = uuid4().hex
+        self.run_id, self.generation = uuid4().hex, Generation()
         self.snapshot = snapshot
         self.cluster = cluster
         self.started_at = started_at

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from distributed.metrics import time
 
 from orchestrator_core.errors import InvalidInput, PlanningFailed
 from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun, Announcements
+from orchestrator_core.execute.dask.graphs.generation import Generations
 from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.plans.control import Control
+from orchestrator_core.execute.dask.steer.slots import turned
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Hold, Key, Slot
 from orchestrator_core.execute.live import LivePlan
+from orchestrator_core.execute.live.glance import claim_of
 from orchestrator_core.plan.warm import is_missing
 
 
@@ -28,6 +32,7 @@ class Announcing:
     ) -> None:
         self._announcements, self._recorder = announcements, recorder
         self._steering, self._control = steering, control
+        self._generations = Generations()
 
     def begin(
         self,
@@ -39,13 +44,19 @@ class Announcing:
     ) -> AnnouncedRun:
         """These tasks will come one by one.
 
-        With a `LivePlan` as JSON the plan is also mended while it is followed.
+        With a `LivePlan` as JSON they take turns with other runs, and the plan is also mended
+        while it is followed.
         """
-        run, epoch = self._announcements.begin(run_id, tasks, time())
+        now = time()
+        run, epoch = self._announcements.begin(run_id, tasks, now)
         self._recorder.watch(epoch.snapshot.keys, run)
-        self._steering.follow(slots, holds)
-        if plan is not None and slots and self._steering.carrier is not None:
-            self._control.hand_over(epoch, lambda: read_plan(plan, epoch.snapshot.key_of))
+        if plan is None or not slots or self._steering.carrier is None:
+            self._steering.follow(slots, holds)
+            return run
+        epoch.generation, claim = self._generations.join(now), claim_of(plan)
+        turn = self._control.turn(epoch, claim)
+        self._steering.follow(turned(slots, turn), holds)
+        self._control.hand_over(epoch, partial(read_plan, plan, epoch.snapshot.key_of), turn, claim)
         return run
 
     def withdraw(self, run_id: str, keys: Iterable[Key]) -> None:

@@ -64,7 +64,7 @@ class Control:
         self._loop = asyncio.get_running_loop()
         self._traffic = Traffic(scheduler, roster)
         self._steered = self._traffic.steered
-        self._awaited: set[Followed] = set()
+        self._awaited: dict[Followed, Turn] = {}
         self._unsteered: dict[Followed, Unsteered] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
         self._timer: asyncio.TimerHandle | None = None
@@ -109,22 +109,25 @@ class Control:
         somebody asks for it, it can be told what is left of it."""
         self._unsteered[run] = Unsteered(run, make, self._thread)
 
-    def hand_over(self, run: Followed, make: Callable[[], LivePlan]) -> None:
+    def hand_over(
+        self, run: Followed, make: Callable[[], LivePlan], turn: Turn, claim: Claim
+    ) -> None:
         """The run follows the plan that `make` reads, which takes a while; until then, its slots.
 
         Somebody keeps all of its outputs.
         """
-        self._awaited.add(run)
+        self._awaited[run] = turn
+        self._traffic.expect(run, turn, claim)
         made = self._thread.submit(lambda: (plan := make(), plan.course(run.snapshot.names)))
         made.add_done_callback(lambda done: self._tell(self._handed, run, done))
 
     def _handed(self, run: Followed, made: Future[tuple[LivePlan, Course]]) -> None:
-        if made.cancelled() or run not in self._awaited:
+        turn = self._awaited.pop(run, None)
+        if made.cancelled() or turn is None:
             return  # The run is over; not all of its tasks need have come.
-        self._awaited.discard(run)
         try:
             plan, course = made.result()
-            self.begin(run, course, plan.predicted, plan.prefetch)
+            self.begin(run, course, plan.predicted, plan.prefetch, turn)
         except OrchestratorError as error:
             run.notes.append(f"the plan is not mended: {error}")
             # That what mends is not compiled yet passes by itself, and nobody can do anything.
@@ -136,7 +139,7 @@ class Control:
 
     def end(self, run: Followed) -> None:
         """The run is over."""
-        self._awaited.discard(run)
+        self._awaited.pop(run, None)
         self._unsteered.pop(run, None)
         self._traffic.leave(run)
 

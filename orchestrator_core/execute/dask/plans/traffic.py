@@ -7,6 +7,7 @@ who goes first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from orchestrator_core.execute.turns import Claim, Turn, turn_of
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState, WorkerState
 
-Generation = tuple[float, ...]
+Age = tuple[float, ...]
 """The user's priority and the generation; lower first. Empty where none of the tasks is there."""
 
 
@@ -34,6 +35,7 @@ class Traffic:
         self._scheduler, self._roster = scheduler, roster
         self._steered: dict[Followed, Steered] = {}
         self._of_key: dict[Key, Steered] = {}
+        self._expected: dict[Followed, tuple[Turn, Claim]] = {}
 
     @property
     def steered(self) -> Mapping[Followed, Steered]:
@@ -44,14 +46,20 @@ class Traffic:
         """Who follows a plan for the task."""
         return self._of_key.get(key)
 
+    def expect(self, run: Followed, turn: Turn, claim: Claim) -> None:
+        """The run has a turn, and will go by its plan as soon as that is read."""
+        self._expected[run] = turn, claim
+
     def enter(self, steered: Steered) -> None:
         """The run goes by its plan from now on; what is announced again belongs to the later."""
         self._look_again()
+        self._expected.pop(steered.run, None)
         self._steered[steered.run] = steered
         self._of_key.update(dict.fromkeys(steered.run.snapshot.keys, steered))
 
     def leave(self, run: Followed) -> None:
         """The run is over."""
+        self._expected.pop(run, None)
         steered = self._steered.pop(run, None)
         if steered is not None:
             steered.ended()
@@ -64,6 +72,7 @@ class Traffic:
         """Nobody is under way."""
         self._steered.clear()
         self._of_key.clear()
+        self._expected.clear()
 
     def _look_again(self) -> None:
         """What the others have left for each changes."""
@@ -79,13 +88,21 @@ class Traffic:
 
     def turn(self, run: Followed, claim: Claim) -> Turn:
         """That of a run which is not under way yet."""
-        now, generation = time(), self._generation(run)
-        there = [
-            (other.turn, other.claim(now - other.run.started_at))
-            for other in self._steered.values()
-            if self._generation(other.run) == generation
-        ]
-        return turn_of(claim, len(run.snapshot), there)
+        age = self._age(run)
+        there = {
+            other: found
+            for other, found in (self._expected | self._claims()).items()
+            if other is not run and self._age(other) == age
+        }
+        earlier = [turn for other, (turn, _) in there.items() if other.run_id == run.run_id]
+        return turn_of(claim, len(run.snapshot), there.values(), earlier)
+
+    def _claims(self) -> dict[Followed, tuple[Turn, Claim]]:
+        now = time()
+        return {
+            run: (steered.turn, steered.claim(now - run.started_at))
+            for run, steered in self._steered.items()
+        }
 
     def occupied(self, steered: Steered, now: float) -> dict[str, list[float]]:
         """As of `Sight`; `now` in seconds from the start of the run."""
@@ -132,13 +149,18 @@ class Traffic:
         """Do the tasks of another run begin before all of this one?"""
         return other is not steered and () < self._standing(other) < self._standing(steered)
 
-    def _standing(self, steered: Steered) -> Generation:
-        generation = self._generation(steered.run)
-        return (*generation, steered.turn.first) if generation else ()
+    def _standing(self, steered: Steered) -> Age:
+        age = self._age(steered.run)
+        return (*age, steered.turn.first) if age else ()
 
-    def _generation(self, run: Followed) -> Generation:
+    def _age(self, run: Followed) -> Age:
+        """Until the first of its tasks is there, nobody knows of the user's priority."""
+        number = run.generation.number
         for key in run.open:
             task: TaskState | None = self._scheduler.tasks.get(key)  # type: ignore[call-overload]
             if task is not None and task.priority:
-                return tuple(task.priority[:2])
-        return ()
+                user, own = task.priority[:2]
+                return (user, own if number is None else number)
+        if not run.coming:
+            return ()
+        return (0.0, math.inf if number is None else number)

@@ -181,8 +181,7 @@ class LiveTasks:
         user, generation = priority[0], priority[1]
         epoch = self._epoch(task.key)
         if epoch is not None:
-            epoch.generation = generation if epoch.generation is None else epoch.generation
-            generation = epoch.generation
+            generation = epoch.generation.of(generation)
         task.priority = (user, generation, slot.rank)
 
     def _task(self, key: Key) -> TaskState | None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.dask.graphs.generation import Generation
 from orchestrator_core.execute.dask.plans import traffic
 from orchestrator_core.execute.dask.plans.steered import Steered
 from orchestrator_core.execute.dask.plans.traffic import Traffic
@@ -48,7 +49,15 @@ class World:
         plan = Schedule([Assignment(name, "w0", i, i + 1.0) for i, name in enumerate(names)])
         course = Course(instance, retime(instance, plan))
         snapshot = Members(names)
-        run: Any = SimpleNamespace(started_at=NOW, snapshot=snapshot, open=set(names), ended=[])
+        run: Any = SimpleNamespace(
+            run_id=tag,
+            generation=Generation(),
+            started_at=NOW,
+            snapshot=snapshot,
+            open=set(names),
+            coming=frozenset(),
+            ended=[],
+        )
         run = Hashable(run)
         turn = self.traffic.turn(run, Claim(False, float(tasks)))
         steered = Steered(run, course, float(tasks), False, turn)
