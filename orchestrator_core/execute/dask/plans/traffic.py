@@ -92,7 +92,7 @@ class Traffic:
         there = {
             other: found
             for other, found in (self._expected | self._claims()).items()
-            if other is not run and self._age(other) == age
+            if self._age(other) == age
         }
         earlier = [turn for other, (turn, _) in there.items() if other.run_id == run.run_id]
         return turn_of(claim, len(run.snapshot), there.values(), earlier)

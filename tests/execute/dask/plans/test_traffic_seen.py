@@ -40,25 +40,28 @@ class World:
         self.tasks[key] = found
         return found
 
-    def run(self, tag: str, tasks: int, user: int = 0, generation: int = 7) -> Steered:
-        """A run that began now: tasks of a second, planned one after the other on w0."""
+    def members(self, tag: str, tasks: int, user: int = 0, generation: int = 7) -> Any:
+        """What began now: tasks that have come."""
         names = [f"{tag}{i}" for i in range(tasks)]
         for place, name in enumerate(names):
             self.task(name, (user, generation, place))
-        instance = Instance.from_arrays(np.ones((tasks, 2)), [], task_names=names)
-        plan = Schedule([Assignment(name, "w0", i, i + 1.0) for i, name in enumerate(names)])
-        course = Course(instance, retime(instance, plan))
-        snapshot = Members(names)
-        run: Any = SimpleNamespace(
+        return Hashable(
             run_id=tag,
             generation=Generation(),
             started_at=NOW,
-            snapshot=snapshot,
+            snapshot=Members(names),
             open=set(names),
             coming=frozenset(),
             ended=[],
         )
-        run = Hashable(run)
+
+    def run(self, tag: str, tasks: int, user: int = 0, generation: int = 7) -> Steered:
+        """The same by a plan: each takes a second, one after the other on w0."""
+        run = self.members(tag, tasks, user, generation)
+        names = run.snapshot.names
+        instance = Instance.from_arrays(np.ones((tasks, 2)), [], task_names=names)
+        plan = Schedule([Assignment(name, "w0", i, i + 1.0) for i, name in enumerate(names)])
+        course = Course(instance, retime(instance, plan))
         turn = self.traffic.turn(run, Claim(False, float(tasks)))
         steered = Steered(run, course, float(tasks), False, turn)
         self.traffic.enter(steered)
@@ -97,10 +100,10 @@ class Members(SimpleNamespace):
 
 
 class Hashable(SimpleNamespace):
-    def __init__(self, what: SimpleNamespace) -> None:
-        super().__init__(**vars(what))
+    """One like no other."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
+    __eq__ = object.__eq__
 
 
 @pytest.fixture(autouse=True)
@@ -172,3 +175,39 @@ def test_whoever_has_dates_claims_his_turn_by_them() -> None:
     assert run.claim(0.0) == Claim(False, 3.0)
     dated = Course(run.course.instance, run.course.schedule, objective=Objective(("tardiness",)))
     assert Steered(run.run, dated, 3.0, False).claim(0.0) == Claim(True, 3.0)
+
+
+def test_a_run_whose_plan_is_still_read_has_its_turn() -> None:
+    world = World()
+    read, claim = world.members("read", 4), Claim(False, 4.0)
+    world.traffic.expect(read, world.traffic.turn(read, claim), claim)
+    assert world.run("short", 2).turn.last < 0.0
+    assert world.run("long", 9).turn.first >= 4.0
+    world.traffic.leave(read)
+    assert world.run("middle", 4).turn.last < world.run("longer", 5).turn.first < 4.0
+
+
+def test_parts_of_a_run_come_one_after_the_other() -> None:
+    world = World()
+    first, other = world.run("one", 5), world.run("other", 7)
+    rest = world.members("rest", 2)
+    rest.run_id = "one"
+    turn = world.traffic.turn(rest, Claim(False, 2.0))
+    assert first.turn.last < turn.first <= turn.last < other.turn.first
+
+
+def test_what_has_not_come_yet_is_of_the_generation_that_it_joins() -> None:
+    world = World()
+    there = world.run("there", 5)
+    coming = world.members("coming", 3)
+    world.tasks = world.scheduler.tasks = {
+        key: task for key, task in world.tasks.items() if not key.startswith("coming")
+    }
+    claim = Claim(False, 3.0)
+    assert world.traffic.turn(coming, claim).first == 0.0, "of no generation yet"
+    coming.coming = coming.open
+    assert world.traffic.turn(coming, claim).first == 0.0, "of one that nobody knows yet"
+    coming.generation = Generation(7.0)
+    assert world.traffic.turn(coming, claim).last < there.turn.first
+    coming.generation = Generation(8.0)
+    assert world.traffic.turn(coming, claim).first == 0.0
