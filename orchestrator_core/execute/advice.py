@@ -17,6 +17,7 @@ from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.graph.text import shown
+from orchestrator_core.plan.dates import has_deadlines
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 
 
@@ -65,6 +66,13 @@ class Advice:
     def adopted(self) -> bool:
         """Is there a plan, and is it worth following?"""
         return self.plan is not None and self.plan.adopted
+
+    @property
+    def is_by_time(self) -> bool:
+        """Is the plan for the least makespan, and for nothing that comes before that?"""
+        if self.objective != MAKESPAN or self.max_price is not None:
+            return False
+        return self.instance is None or not has_deadlines(self.instance.graph)
 
 
 class Advisor(Protocol):

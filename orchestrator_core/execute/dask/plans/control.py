@@ -104,6 +104,10 @@ class Control:
         """Whose turn comes before that of the run, and whose after it, if it begins now."""
         return self._traffic.turn(run, claim)
 
+    def has_company(self, run: Followed) -> bool:
+        """Are there planned runs with which it takes turns if it is planned, too?"""
+        return self._traffic.has_company(run)
+
     def look_on(self, run: Followed, make: Callable[[], Course | None]) -> None:
         """Nobody follows a plan of this run; by the course that it would take, which is made when
         somebody asks for it, it can be told what is left of it."""

@@ -18,6 +18,7 @@ from orchestrator_core.execute.advice import Advice, Advisor
 from orchestrator_core.execute.dask.config import Options
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
+from orchestrator_core.execute.dask.plans.company import beside_others
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.declined import Declined
 from orchestrator_core.execute.dask.plans.unfollowed import course_of
@@ -26,8 +27,6 @@ from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot
 from orchestrator_core.execute.live import Course, LivePlan
 from orchestrator_core.execute.turns import Claim
-from orchestrator_core.plan.dates import has_deadlines
-from orchestrator_core.plan.objective import MAKESPAN
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -70,7 +69,7 @@ class Planning:
         """Ask what to do with the graph of this run, if that can make sense."""
         if (senseless := self.is_senseless(run)) is not None:
             run.decline(senseless)
-        elif (reason := self._declined.get(run)) is not None:
+        elif not self._control.has_company(run) and (reason := self._declined.get(run)) is not None:
             run.decline(reason)
             run.afterwards = partial(advise, run)
             self._look_on(run, self._declined.advice(run))
@@ -97,7 +96,7 @@ class Planning:
         """Ask what to do with what is left of a run that Dask has; False if nobody can be asked
         now. Nothing waits for the answer."""
         slots: dict[Key, Slot] = {}
-        answer = self._advisory.ask(partial(_think, rest, slots))
+        answer = self._advisory.ask(self._question(rest, slots))
         if answer is not None:
             adopt = partial(self._adopt_rest, run, slots)
             answer.add_done_callback(partial(self._later, adopt, rest))
@@ -110,7 +109,7 @@ class Planning:
             return
         try:
             advice = answer.result()
-            refusal = self._refusal(advice)
+            refusal = self._refusal(rest, advice)
             if refusal is None:
                 self._divide(run, rest)
                 self._carry_out(rest, advice, slots)
@@ -138,7 +137,7 @@ class Planning:
         now = self._loop.time()
         self._rests_until = now + RESTS * (now - began)
         try:
-            if self._refusal(answer.result()) is None:
+            if self._refusal(run, answer.result()) is None:
                 self._declined.forget(run)
         except Exception as error:
             self._fault("refine", error)
@@ -146,7 +145,7 @@ class Planning:
     def _ask(self, run: GraphRun) -> None:
         slots: dict[Key, Slot] = {}
         blocking = self._blocking if self.can_ask else 0.0
-        answer = self._advisory.ask(partial(_think, run, slots))
+        answer = self._advisory.ask(self._question(run, slots))
         if answer is None:
             run.unasked = True
             run.decline(self._advisory.holdup or "the advisor is still busy or warming up")
@@ -158,6 +157,9 @@ class Planning:
                 plannable = run.snapshot.plannable
                 self._steering.awaiting.begin(run, plannable, self._options.plan_wait)
             answer.add_done_callback(partial(self._later, partial(self._adopt, slots), run))
+
+    def _question(self, run: GraphRun, slots: dict[Key, Slot]) -> Callable[[Advisor], Advice]:
+        return partial(_think, run, slots, self._control.has_company(run))
 
     @property
     def _blocking(self) -> float:
@@ -187,7 +189,7 @@ class Planning:
             self._steering.awaiting.end(run)
 
     def _decide(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
-        refusal = self._refusal(advice)
+        refusal = self._refusal(run, advice)
         if refusal is not None:
             run.decline(refusal, advice)
             if advice.plan is not None:
@@ -199,12 +201,14 @@ class Planning:
         if refine is not None:
             run.afterwards = lambda _: refine()
 
-    def _refusal(self, advice: Advice) -> str | None:
+    def _refusal(self, run: GraphRun, advice: Advice) -> str | None:
         plan = advice.plan
         if plan is None or not advice.adopted:
             return advice.reason
         default, gain = plan.default_predicted, self._options.min_gain or 0.0
-        if _is_by_time(advice) and default is not None and plan.predicted > default * (1.0 - gain):
+        if self._control.has_company(run):
+            gain = 0.0
+        if advice.is_by_time and default is not None and plan.predicted > default * (1.0 - gain):
             return (
                 f"{plan.predicted:.3g} s planned against {default:.3g} s by Dask: too small a gain"
             )
@@ -250,16 +254,11 @@ def advise(run: GraphRun, advisor: Advisor) -> Advice:
     return advisor.advise(graph.graph, run.cluster, graph.flow, **graph.wishes)
 
 
-def _think(run: GraphRun, slots: dict[Key, Slot], advisor: Advisor) -> Advice:
-    """As `advise`; what of it is to be followed is put into `slots`."""
+def _think(run: GraphRun, slots: dict[Key, Slot], has_company: bool, advisor: Advisor) -> Advice:
+    """As `advise`, for a run that may have company; what is to be followed is put into `slots`."""
     advice = advise(run, advisor)
+    if has_company:
+        advice = beside_others(advice)
     if advice.plan is not None and advice.adopted:
         slots.update(slots_of(advice.plan.schedule, run.snapshot, run.cluster.index))
     return advice
-
-
-def _is_by_time(advice: Advice) -> bool:
-    """Is the plan for the least makespan, and for nothing that comes before that?"""
-    if advice.objective != MAKESPAN or advice.max_price is not None:
-        return False
-    return advice.instance is None or not has_deadlines(advice.instance.graph)

@@ -86,6 +86,13 @@ class Traffic:
 
     # --- turns -------------------------------------------------------------------------------
 
+    def has_company(self, run: Followed) -> bool:
+        """Are there others of the same age that have turns?"""
+        age = self._age(run)
+        return age != () and any(
+            self._age(other) == age for other in (*self._steered, *self._expected)
+        )
+
     def turn(self, run: Followed, claim: Claim) -> Turn:
         """That of a run which is not under way yet."""
         age = self._age(run)

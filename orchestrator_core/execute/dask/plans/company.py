@@ -1,0 +1,25 @@
+"""Company: beside planned runs a plan need save nothing, for whoever follows one has a turn.
+
+A graph that is left to Dask shares with all others, and ends with the last of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from orchestrator_core.execute.advice import Advice
+
+
+def beside_others(advice: Advice) -> Advice:
+    """The advice where planned runs are under way: a plan that would save too little is followed,
+    unless it is longer than what Dask does."""
+    plan = advice.plan
+    if plan is None or plan.adopted or plan.default_predicted is None or not advice.is_by_time:
+        return advice
+    if plan.predicted > plan.default_predicted:
+        return advice
+    reason = (
+        f"planned, to take turns with runs under way: it takes {plan.predicted:.3g} s against "
+        f"{plan.default_predicted:.3g} s by Dask's own order"
+    )
+    return replace(advice, plan=replace(plan, adopted=True, reason=reason), reason=reason)
