@@ -17,7 +17,8 @@ from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import Floats, TaskGraph
 
 LONGEST = 1e150
-"""Seconds of a task at most, where they are finite: sums and squares of these are numbers, too."""
+"""Seconds of a task at most, where they are finite, and of a transfer: sums and squares of these
+are numbers, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,8 @@ class Instance:
             ``seconds < inf`` is all that a planner needs to ask.
 
     Raises:
-        InvalidInstance: for a wrong shape, NaN, negative seconds, or more than `LONGEST`.
+        InvalidInstance: for a wrong shape, NaN, negative seconds, or more than `LONGEST`, which
+            transfers must not take either.
         InfeasibleInstance: if some task can run nowhere; the smallest cause is named.
     """
 
@@ -47,6 +49,7 @@ class Instance:
         except (ValueError, TypeError, OverflowError) as error:
             raise InvalidInstance(f"seconds: expected numbers, modes x workers ({error})") from None
         _check_seconds(self.graph, self.cluster, seconds)
+        _check_transfers(self.graph, self.cluster)
         seconds[~eligible_pairs(self.graph, self.cluster)] = np.inf
         check_feasible(self.graph, self.cluster, seconds)
         seconds.flags.writeable = False
@@ -189,4 +192,19 @@ def _check_seconds(graph: TaskGraph, cluster: Cluster, seconds: Floats) -> None:
         raise InvalidInstance(
             f"{whose} {found:g}; they must be >= 0 and <= {LONGEST:g}, or infinity where it may "
             "not run"
+        )
+
+
+def _check_transfers(graph: TaskGraph, cluster: Cluster) -> None:
+    if not len(graph.producer):
+        return
+    task = int(graph.producer[np.argmax(graph.output_bytes[graph.producer])])
+    nbytes = float(graph.output_bytes[task])
+    with np.errstate(over="ignore"):
+        rate = cluster.seconds_per_byte + cluster.encode_seconds_per_byte
+        longest = float((cluster.latency + nbytes * rate).max(initial=0.0))
+    if longest > LONGEST:
+        raise InvalidInstance(
+            f"to send the {nbytes:g} bytes of task {graph.names[task]!r} takes {longest:g} s; it "
+            f"must take <= {LONGEST:g} s"
         )

@@ -31,6 +31,7 @@ from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.effort import Effort
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objectives.constant import varying, with_constant
 from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
 from orchestrator_core.plan.objectives.search import ObjectiveSearch
 from orchestrator_core.plan.objectives.time_search import TimeSearch
@@ -93,6 +94,9 @@ def plan(
     budget, criteria = budget or Budget(), Objective.of(objective)
     if len(instance.graph) == 0:
         return _nothing(instance, criteria)
+    if planners is None and (fewer := varying(instance, criteria)) != criteria:
+        found = plan(instance, budget, hint=hint, objective=fewer, _registry=_registry)
+        return with_constant(found, criteria)
     waits = planners is not None or budget.iterations is not None
     cold = frozenset[str]() if waits else warm.load()
     board = Board(instance, budget, criteria)  # its clock is that of planning

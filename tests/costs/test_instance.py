@@ -292,3 +292,20 @@ def test_a_quantile_is_a_part_of_all_runs(quantile: Any) -> None:
     builder.task("a", seconds=1.0)
     with pytest.raises(InvalidInstance, match="expected a number from 0 to 1"):
         Instance.price(builder.done(), Cluster([Worker("w")]), quantile=quantile)
+
+
+@pytest.mark.parametrize(
+    ("output", "links", "says"),
+    [
+        (1e300, {"seconds_per_byte": 1e10}, "the 1e[+]300 bytes of task 't0' takes inf s"),
+        (1e300, {"encode_seconds_per_byte": 1e-140}, "takes 1e[+]160 s"),
+        (1.0, {"latency": 1e151}, "takes 1e[+]151 s"),
+    ],
+)
+def test_a_transfer_that_takes_longer_than_numbers_go_is_refused(
+    output: float, links: dict[str, float], says: str
+) -> None:
+    """Bounds add seconds up, and square them."""
+    with pytest.raises(InvalidInstance, match=says):
+        Instance.from_arrays([[1.0, 1.0]] * 2, [(0, 1, output)], **links)
+    Instance.from_arrays([[1.0, 1.0]] * 2, [], output_bytes=output, **links)

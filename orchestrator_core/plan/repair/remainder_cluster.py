@@ -27,7 +27,9 @@ def cluster_of_rest(basis: Basis, remains: Remains) -> Cluster:
     room = np.array([worker.memory for worker in cluster.workers])
     if np.isfinite(room).any():
         room = Crowd(basis, remains).limit[:, 1]
-    for b in r.taken.tolist():
+    sends = remains.sends
+    encoding = (sends.encoded > r.now) & (r.home[sends.unit] == sends.source)
+    for b in (*r.taken.tolist(), *sends.source[encoding].tolist()):
         threads[b] += 1
     stock = dict(cluster.stock)
     begun = np.flatnonzero((r.status == RUNNING) | (r.status == ENDED) | (r.left >= 0))

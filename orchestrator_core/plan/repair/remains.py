@@ -155,15 +155,15 @@ def _pieces(planned: Planned, told: Told, now: float) -> tuple[Floats, Floats, F
     since = told.start.copy()
     left, resumes = np.full(len(since), -1.0), np.full(len(since), np.inf)
     for unit, begun in _done(planned, told, now).items():
-        later = planned.pieces[unit][len(begun) :]
         since[unit], told.end[unit] = begun[-1]
-        if later:
+        later = planned.pieces[unit][len(begun) :]
+        if later and not told.known[unit]:
             left[unit], resumes[unit] = sum(b - a for a, b in later), later[0][0]
     return since, left, resumes
 
 
 def _done(planned: Planned, told: Told, now: float) -> dict[int, tuple[tuple[float, float], ...]]:
-    found = {}
+    found = dict(told.pieces)
     for unit, pieces in planned.pieces.items():
         begun = tuple(piece for piece in pieces if piece[0] < now)
         if begun and told.known[unit] == 0:

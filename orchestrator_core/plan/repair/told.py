@@ -44,6 +44,7 @@ class Told:
         failed: (n,) has to run again. alive: (w,) workers of the cluster.
         copies: (single task, worker, since). pausable: single tasks.
         occupied: (worker, until) of each thread that somebody else has.
+        pieces: (start, end) of each piece of the tasks that were told of and had paused as planned.
     """
 
     known: Ints
@@ -56,6 +57,7 @@ class Told:
     copies: list[tuple[int, int, float]] = field(default_factory=list)
     pausable: list[int] = field(default_factory=list)
     occupied: list[tuple[int, float]] = field(default_factory=list)
+    pieces: dict[int, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
 
 def hear(
@@ -167,6 +169,23 @@ class _Listener:
             self._still(end, event, "expected to end")
         told.worker[unit], told.mode[unit] = self._where(unit, event)
         told.start[unit], told.end[unit] = self._begin(unit, event, end), end
+        pieces = self._pieces(unit, self.now if isinstance(event, Running) else end)
+        if len(pieces) > 1:
+            told.pieces[unit] = pieces
+
+    def _pieces(self, unit: int, last: float) -> tuple[tuple[float, float], ...]:
+        """The planned pieces that had begun by `last`, the first and the last as told."""
+        told = self.told
+        if told.worker[unit] != self.planned.worker[unit]:
+            return ()
+        start, end = float(told.start[unit]), float(told.end[unit])
+        begun = [
+            (since, until)
+            for since, until in self.planned.pieces.get(unit, ())
+            if since < end and since <= last and until > start
+        ]
+        since, until = [piece[0] for piece in begun], [piece[1] for piece in begun]
+        return tuple(zip([start, *since[1:]], [*until[:-1], end], strict=False)) if begun else ()
 
     def _where(self, unit: int, event: Finished | Running) -> tuple[int, int]:
         problem, label = self.basis.problem, self.basis.label(unit)
