@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from prefect.flows import Flow
+from prefect.task_runners import TaskRunner
 
 from orchestrator_prefect.loading import begin_loading
 from orchestrator_prefect.settings.flow_settings import switched_off
@@ -20,20 +22,25 @@ class OptimizedFlow(Flow[P, R]):
 
     They go with the flow, not with its function: of one function many flows can be made. It travels
     as a plain `Flow`: workers need not have this package, nor learn of a password in the store's
-    URL; where a deployment loads the flow, the decorator is there.
+    URL. Only what is deployed travels as it is: Prefect's `serve` hands it to the processes that
+    run it. (Where a worker of Prefect loads the flow from its file, the decorator is there.)
+
+    Attributes:
+        options: what the decorator was told. is_deployed: has a deployment been made of it?
     """
 
     # Not in `vars`, where what was set on the function is, too.
-    __slots__ = ("options",)
+    __slots__ = ("is_deployed", "options")
 
     options: Options
+    is_deployed: bool
 
     @classmethod
     def of(cls, made: Flow[P, R], options: Options) -> OptimizedFlow[P, R]:
         """The same flow, with these options."""
         found: OptimizedFlow[P, R] = cls.__new__(cls)
         vars(found).update(vars(made))
-        found.options = options
+        found.options, found.is_deployed = options, False
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -61,8 +68,46 @@ class OptimizedFlow(Flow[P, R]):
         found = super().__get__(instance, owner)
         return found if found is self else OptimizedFlow.of(found, self.options)
 
+    def plain(self) -> Flow[P, R]:
+        """The same flow without what the decorator was told."""
+        found: Flow[P, R] = Flow.__new__(Flow)
+        vars(found).update(vars(self))
+        return found
+
+    def to_deployment(self, *args: Any, **kwargs: Any) -> Any:
+        """As `prefect.Flow.to_deployment`."""
+        self.is_deployed = True
+        return super().to_deployment(*args, **kwargs)
+
+    async def ato_deployment(self, *args: Any, **kwargs: Any) -> Any:
+        """As `prefect.Flow.ato_deployment`; asked for by `serve`."""
+        self.is_deployed = True
+        return await super().ato_deployment(*args, **kwargs)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return object.__new__, (Flow,), vars(self)
+        if not self.is_deployed:
+            return object.__new__, (Flow,), vars(self)
+        runner = self.task_runner
+        again = runner.elsewhere() if isinstance(runner, Travels) else runner
+        return _arrived, (vars(self) | {"task_runner": None}, self.options, again)
+
+
+@runtime_checkable
+class Travels(Protocol):
+    """A task runner that can be made again in another process."""
+
+    def elsewhere(self) -> Callable[[], TaskRunner[Any]]:
+        """What makes it there; can be pickled."""
+        ...
+
+
+def _arrived(state: dict[str, Any], options: Options, runner: Any) -> OptimizedFlow[Any, Any]:
+    """A deployed flow in the process that runs it."""
+    found: OptimizedFlow[Any, Any] = OptimizedFlow.__new__(OptimizedFlow)
+    vars(found).update(state)
+    found.task_runner = runner if isinstance(runner, TaskRunner) else runner()
+    found.options, found.is_deployed = options, False
+    return found
 
 
 def options_of(flow: object) -> Options:

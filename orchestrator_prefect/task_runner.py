@@ -2,7 +2,8 @@
 
 The engine calls `duplicate()` for each flow run; the flow, with the original runner in it, travels
 to the workers with every task. So a runner keeps its settings apart from what belongs to one run (a
-`FlowSession`), and it travels as a plain `DaskTaskRunner`: workers do not need this package.
+`FlowSession`), and it travels as a plain `DaskTaskRunner`: workers do not need this package. Only
+to a process that runs the flow it goes as it is (`elsewhere`).
 """
 
 from __future__ import annotations
@@ -251,13 +252,18 @@ class OptimizedTaskRunner(DaskTaskRunner):
         return (where, self.options, self.advisor)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        where = _dask_settings(self, None)
-        if self._given_cluster is not None:
-            where = {
-                "address": self._given_cluster.scheduler_address,
-                "client_kwargs": self.client_kwargs,
-            }
-        return (partial(DaskTaskRunner, **where), ())
+        return (partial(DaskTaskRunner, **self._whereabouts()), ())
+
+    def elsewhere(self) -> Callable[[], OptimizedTaskRunner]:
+        """What makes such a runner in another process, but for an `advisor` of this one."""
+        return partial(OptimizedTaskRunner, **self._whereabouts(), **vars(self.options))
+
+    def _whereabouts(self) -> dict[str, Any]:
+        """The cluster, by its address if it is an object of this process."""
+        if self._given_cluster is None:
+            return _dask_settings(self, None)
+        address = self._given_cluster.scheduler_address
+        return {"address": address, "client_kwargs": self.client_kwargs}
 
 
 def _left(kind: type[BaseException] | None) -> str:

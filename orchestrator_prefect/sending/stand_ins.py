@@ -11,6 +11,7 @@ from typing import Any
 
 from prefect.context import FlowRunContext, SettingsContext
 
+from orchestrator_prefect.flow_object import OptimizedFlow
 from orchestrator_prefect.sending.pickled import Pickled
 
 CHANGES = frozenset({"flow_run", "parameters"})
@@ -53,6 +54,8 @@ class FlowRunStandIn(FlowRunContext):
         object.__setattr__(made, "__dict__", current.__dict__)
         assert isinstance(made, cls)
         content = current.serialize()
+        if isinstance(content.get("flow"), OptimizedFlow):
+            content["flow"] = content["flow"].plain()
         made._pickled = {
             name: Pickled(value) for name, value in content.items() if name not in CHANGES
         }

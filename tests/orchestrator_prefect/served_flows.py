@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
-from prefect import Flow, flow, get_run_logger, serve, task
+from prefect import Flow, flow, get_run_logger, task
 from prefect.deployments.runner import EntrypointType
 from prefect.flow_runs import suspend_flow_run
+from prefect.runner import Runner
 from prefect_dask import DaskTaskRunner
 
 from orchestrator_prefect import optimized_flow
@@ -51,6 +53,9 @@ def ours(what: str) -> int:
 
 
 def main() -> None:
-    kind = EntrypointType.MODULE_PATH
-    made = [Flow.to_deployment(each, "served", entrypoint_type=kind) for each in (theirs, ours)]
-    serve(*made)
+    """Each is loaded where it runs as "served", and handed over as "handed", as `serve` does."""
+    runner, kind = Runner(), EntrypointType.MODULE_PATH
+    for each in (theirs, ours):
+        runner.add_deployment(Flow.to_deployment(each, "served", entrypoint_type=kind))
+        runner.add_flow(each, name="handed", entrypoint_type=kind)
+    asyncio.run(runner.start())

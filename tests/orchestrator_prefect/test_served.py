@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ from prefect.client.schemas.filters import LogFilter, LogFilterFlowRunId
 from prefect.exceptions import ObjectNotFound
 from prefect.flow_runs import resume_flow_run
 from prefect.states import Cancelling
+
+from orchestrator_core.store.base import RunSummary
+from orchestrator_core.store.sql import ScheduleStore
 
 from .parity import gate, notes
 from .processes import ROOT, cluster_for_processes, environment, left_behind, until
@@ -23,9 +27,13 @@ SCRIPT = "from tests.orchestrator_prefect.served_flows import main; main()"
 
 
 @pytest.fixture(scope="module")
-def served(prefect_server: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("store") / "served.db")
+
+
+@pytest.fixture(scope="module")
+def served(prefect_server: None, store: str) -> Iterator[Any]:
     """The cluster on which a process serves both flows."""
-    store = str(tmp_path_factory.mktemp("store") / "served.db")
     with cluster_for_processes(2) as cluster:
         variables = environment(
             SERVED_ON=cluster.scheduler_address, SERVED_STORE=store, PREFECT_LOGGING_LEVEL="INFO"
@@ -78,6 +86,24 @@ def outcome(client: SyncPrefectClient, flow_run: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("what", ["add", "fail", "suspend", "wait"])
 def test_a_served_deployment_goes_as_under_prefect_dask(served: Any, what: str) -> None:
     check_both(served, what)
+
+
+@pytest.mark.parametrize("what", ["add", "wait"])
+def test_a_flow_that_is_handed_over_goes_so_and_is_ours(served: Any, store: str, what: str) -> None:
+    """`flow.serve()` sends the flow itself to the processes that run it."""
+    before = runs_in(store)
+    check_both(served, what, "handed")
+    until(lambda: len(runs_in(store)) > len(before), "what ran is remembered")
+    last, *others = runs_in(store)
+    assert others == before
+    assert last.flow == "served-ours"
+    assert last.status == {"add": "ok", "wait": "cancelled"}[what]
+
+
+def runs_in(store: str) -> list[RunSummary]:
+    """The newest first."""
+    with closing(ScheduleStore(store)) as opened:
+        return opened.runs()
 
 
 def check_both(cluster: Any, what: str, name: str = "served") -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from orchestrator_core.plan.schedule import Schedule
 
 LARGEST = 5_000
 """Most task instances in a hyperperiod that is planned as it is."""
+
+SHOWN = 3
+"""Flows whose slots are written out."""
 
 CUTS = 4
 """Most moments at which it is tried to begin the hyperperiod."""
@@ -63,7 +66,9 @@ class Refused:
 
     Attributes:
         reason: one sentence for a person.
-        proven: is it proven that they do not fit? Otherwise a longer budget may show that they do.
+        proven: is it proven that they do not fit? Otherwise a longer budget may show that they do;
+            or nothing, where the reason speaks of slots: whoever runs what has arrived as soon as
+            something is free may keep what no slots can.
         flows: those that are in conflict, where that is known.
     """
 
@@ -117,7 +122,8 @@ def _check(cluster: Cluster, flows: Sequence[Flow]) -> None:
 
 
 def _overused(flows: Sequence[Flow]) -> Refused | None:
-    """Is more work asked for in the long run than the workers can do?"""
+    """Is more work asked for in the long run than the workers can do? What arrives at any time may
+    do so whenever it is allowed to."""
     threads = np.array([worker.threads for worker in flows[0].instance.cluster.workers])
     sets = {tuple(workers) for flow in flows for _, workers in confined(flow.instance)}
     for chosen in sorted(sets, key=len):
@@ -129,7 +135,7 @@ def _overused(flows: Sequence[Flow]) -> Refused | None:
             return Refused(
                 f"flows {', '.join(guilty)} use {total:.4g} threads of {', '.join(names)} all the "
                 f"time, even where each task runs fastest; there are {most} ({total / most:.0%})",
-                proven=not any(isinstance(flow, SporadicFlow) for flow in flows),
+                proven=True,
                 flows=guilty,
             )
     return None
@@ -164,7 +170,26 @@ class _Admission:
             if isinstance(answer, Admitted) or answer.proven:
                 return answer
             refusals.append(answer)
-        return refusals[0] if any(whole) else self._overlapping(cuts[0], self._part(1))
+        answer = refusals[0] if any(whole) else self._overlapping(cuts[0], self._part(1))
+        return self._in_slots(answer) if isinstance(answer, Refused) else answer
+
+    def _in_slots(self, refused: Refused) -> Refused:
+        """The same; its reason tells where dates come from that nobody has given."""
+        slots = [
+            f"{flow.name!r} in slots every {flow.period:.4g} s that end within "
+            f"{flow.relative_deadline:.4g} s"
+            for flow in self.flows
+            if flow.name in self.served
+        ]
+        if not slots:
+            return refused
+        some = "; ".join([*slots[:SHOWN], *["..."] * (len(slots) > SHOWN)])
+        why = "arrivals may just miss one" if self._arrive else "all together repeat too late"
+        return replace(refused, reason=f"served, since {why}: {some}. {refused.reason}")
+
+    @property
+    def _arrive(self) -> bool:
+        return any(isinstance(self.asked[name], SporadicFlow) for name in self.served)
 
     def _part(self, parts: int) -> Budget:
         """One of so many parts of what is left."""

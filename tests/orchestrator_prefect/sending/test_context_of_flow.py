@@ -11,7 +11,10 @@ import cloudpickle
 import pytest
 from prefect import flow
 from prefect.context import FlowRunContext, hydrated_context, serialize_context
+from prefect.flows import Flow
+from prefect.task_runners import ThreadPoolTaskRunner
 
+from orchestrator_prefect import optimized_flow
 from orchestrator_prefect.sending.context import SerializedOnce
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -53,6 +56,18 @@ def test_a_flow_is_pickled_once_for_many_submissions() -> None:
 
     asks()
     assert Counted.times == 1
+
+
+def test_workers_are_sent_a_plain_flow_even_of_a_deployed_one() -> None:
+    @optimized_flow(store="sqlite:///hunter2.db", task_runner=ThreadPoolTaskRunner())
+    def asks() -> bytes:
+        with SerializedOnce().reused():
+            return sent()
+
+    asks.to_deployment("served")
+    message = asks()
+    assert b"hunter2" not in message
+    assert type(of_run(message)["flow"]) is Flow
 
 
 def test_it_is_what_prefect_sends() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ import dask
 import pytest
 from prefect import flow
 from prefect.flows import Flow
+from prefect.task_runners import ThreadPoolTaskRunner
 
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
 from orchestrator_prefect.flow_object import options_of
@@ -177,6 +179,35 @@ def test_a_flow_travels_as_a_plain_one_and_takes_no_password_along() -> None:
     arrived = pickle.loads(sent)
     assert type(arrived) is Flow
     assert (arrived.name, arrived.task_runner.address) == ("travels", "tcp://a:1")
+
+
+def test_what_is_deployed_travels_as_it_is() -> None:
+    """`serve` hands it to the process that runs it, and from there it travels as ever."""
+    store = "postgresql://somebody:hunter2@somewhere/db"
+    told: dict[str, Any] = {"store": store, "objective": "tardiness,makespan", "deadline": "10min"}
+    for deploy in (
+        lambda made: made.to_deployment("served"),
+        lambda made: asyncio.run(made.ato_deployment("served")),
+    ):
+        made: Any = optimized_flow(address="tcp://a:1", name="travels", **told)(body)
+        deploy(made)
+        arrived = pickle.loads(cloudpickle.dumps(made))
+        assert type(arrived) is type(made)
+        assert options_of(arrived) == options_of(made)
+        assert arrived.task_runner == made.task_runner
+        assert (arrived.name, arrived.fn) == (made.name, made.fn)
+        again = cloudpickle.dumps(arrived)
+        assert b"hunter2" not in again
+        assert type(pickle.loads(again)) is Flow
+        assert b"hunter2" not in cloudpickle.dumps(made.plain())
+
+
+def test_what_is_deployed_keeps_a_runner_that_plans_nothing() -> None:
+    made: Any = optimized_flow(task_runner=ThreadPoolTaskRunner(max_workers=3), name="b")(body)
+    made.to_deployment("served")
+    arrived = pickle.loads(cloudpickle.dumps(made))
+    assert type(arrived) is type(made)
+    assert arrived.task_runner._max_workers == 3
 
 
 def test_a_run_takes_the_call_before_the_decorator_before_the_environment(

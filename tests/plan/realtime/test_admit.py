@@ -230,3 +230,29 @@ def test_what_earliest_deadline_first_can_do_is_admitted(seed: int) -> None:
         assert all(answer.response[f.name] <= f.relative_deadline for f in flows)
     else:
         assert isinstance(answer, Admitted) or answer.proven
+
+
+def test_a_refusal_tells_where_the_slots_come_from() -> None:
+    """Dates of slots are nobody's dates, and no budget helps."""
+    answer = admit(ONE, [SporadicFlow("alarm", single(5.0), gap=100, deadline=9.9)])
+    assert isinstance(answer, Refused)
+    assert not answer.proven
+    assert answer.reason.startswith(
+        "served, since arrivals may just miss one: "
+        "'alarm' in slots every 4.95 s that end within 4.95 s. "
+    )
+    both = [PeriodicFlow("a", single(4.0), 9.973), PeriodicFlow("b", single(4.0), 10.007)]
+    late = admit(ONE, both)
+    assert isinstance(late, Refused)
+    assert "since all together repeat too late: 'a' in slots every 3.336 s" in late.reason
+    plain = admit(ONE, [PeriodicFlow("p", single(4.0), 8.0, deadline=3.0)])
+    assert isinstance(plain, Refused)
+    assert "slots" not in plain.reason
+
+
+def test_more_arrivals_than_can_be_worked_off_are_refused_for_good() -> None:
+    """They may come every 10 s, and take 20."""
+    answer = admit(ONE, [SporadicFlow("x", single(20.0), gap=10, deadline=100)])
+    assert isinstance(answer, Refused)
+    assert answer.proven
+    assert "200%" in answer.reason
