@@ -57,7 +57,7 @@ def _parse_group(text: str) -> list[Worker]:
     kind, _, rest = text.strip().partition(":")
     if kind.isdecimal() and not rest:
         return _named("worker", _whole("count", kind, text), {})
-    if not kind or kind.startswith("-") or "=" in kind or "," in kind:
+    if not kind or kind.startswith("-") or "=" in kind or "," in kind or _is_number(kind):
         raise InvalidInput(
             f"{text!r} does not begin with a kind of worker; expected something like "
             "fast:speed=4,threads=2,memory=8GB,GPU=1"
@@ -67,6 +67,8 @@ def _parse_group(text: str) -> list[Worker]:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not name or not value:
             raise InvalidInput(f"{pair!r} in {text!r} is not name=value, such as speed=4")
+        if name in given:
+            raise InvalidInput(f"{text!r} says {name} twice; which one is meant?")
         given[_checked(name, text)] = value
     count = _whole("count", given.pop("count", "1"), text)
     return _named(kind, count, _properties(given, text))
@@ -98,6 +100,14 @@ def _checked(name: str, text: str) -> str:
     if near:
         raise InvalidInput(f"{name!r} in {text!r}: did you mean {near[0]!r}?")
     return name
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _whole(name: str, value: str, text: str) -> int:

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,7 @@ class Source:
             raise InvalidFormat(f"{name}: larger than {MAX_BYTES} bytes, the most that is read")
         raw = Path(path).read_bytes()
         data = _unpack(name, raw) if raw.startswith(_GZIP) else raw
+        data = data.removeprefix(BOM_UTF8)
         if not data.strip():
             raise InvalidFormat(f"{name}: the file is empty; expected a workflow")
         return Source(name, data)
@@ -68,7 +70,7 @@ class Source:
             InvalidFormat: if a line is no text.
         """
         try:
-            text = self.data.decode("utf-8-sig")
+            text = self.data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
             found = self.data[error.start : error.start + 12]

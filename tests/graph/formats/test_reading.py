@@ -82,6 +82,15 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, name: str, part: flo
             read_workflow(path, FORMAT_OF[name])
 
 
+@pytest.mark.parametrize(("name", "format"), FORMAT_OF.items())
+def test_a_mark_of_the_encoding_is_passed_over(tmp_path: Path, name: str, format: str) -> None:
+    """Editors put it before what they save, JSON too."""
+    whole = (INSTANCES / name).read_bytes()
+    path = tmp_path / Path(name).with_suffix("" if name.endswith(".gz") else Path(name).suffix).name
+    path.write_bytes(b"\xef\xbb\xbf" + (gzip.decompress(whole) if name.endswith(".gz") else whole))
+    assert read_workflow(path, format) == read_workflow(INSTANCES / name, format)
+
+
 @pytest.mark.parametrize("format", [None, *FORMATS])
 @pytest.mark.parametrize("alphabet", [b"0123456789 \n", bytes(range(256)), b"a"])
 def test_ten_megabytes_of_junk_are_refused(
