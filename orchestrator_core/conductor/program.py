@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import jax
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.goal import Goal
-from orchestrator_core.conductor.guard.guard import guarded
+from orchestrator_core.conductor.guard.guard import guarded, mended
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
@@ -19,6 +20,8 @@ from orchestrator_core.conductor.placing import why_placed
 from orchestrator_core.conductor.planning.planned import Planned
 from orchestrator_core.conductor.planning.planner import Planner
 from orchestrator_core.conductor.site import Site
+
+log = logging.getLogger("orchestrator.conductor")
 
 
 class Program:
@@ -96,9 +99,21 @@ class Program:
     def run(self, *arrays: Any) -> list[Any]:
         """As it runs now. Where nothing was changed XLA is given what it was given before, since
         the same written otherwise may be fused otherwise: a loop took 1.4 times as long."""
-        if not self.planned.is_changed:
+        planned = self.planned
+        if not planned.is_changed:
             return self.original(*arrays)
-        return evaluate(self.graph, arrays)
+        try:
+            return evaluate(planned.graph, arrays)
+        except Exception as error:
+            return evaluate(self._mended(planned, error).graph, arrays)
+
+    def _mended(self, failed: Planned, error: Exception) -> Planned:
+        """A rewrite that has failed costs time, and never a call."""
+        log.warning("a rewrite failed and is put back; please report it", exc_info=error)
+        with self._lock:
+            if self._planned is failed:
+                self._planned = mended(read(self.jaxpr), failed, self.goal, error)
+            return self.planned
 
     def lowered(self, platform: str) -> bytes | None:
         """What `run` is lowered to for one device, where another process has left it, or where it

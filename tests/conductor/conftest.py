@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from orchestrator_core.conductor import program
 from orchestrator_core.conductor.planning.memory import MEMORY
 
 
@@ -11,3 +14,19 @@ from orchestrator_core.conductor.planning.memory import MEMORY
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ORCHESTRATOR_PLAN_CACHE", "off")
     MEMORY.forget()
+
+
+@pytest.fixture
+def forgiving() -> None:
+    """In this test rewrites may fail."""
+
+
+@pytest.fixture(autouse=True)
+def no_rewrite_fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users get what they had before; here it is an error."""
+    if "forgiving" not in request.fixturenames:
+        monkeypatch.setattr(program, "mended", _as_it_is)
+
+
+def _as_it_is(_before: Any, _planned: Any, _goal: Any, error: Exception) -> Any:
+    raise error

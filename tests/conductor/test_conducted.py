@@ -285,6 +285,23 @@ def test_axes_of_length_zero() -> None:
     assert conduct(jax.grad(lambda x: jnp.exp(x @ x.T).sum()))(empty).shape == (0, 3)
 
 
+@pytest.mark.parametrize("objective", ["time", "memory"])
+@pytest.mark.parametrize("features", [(4, 0), (0, 3)])
+def test_attention_without_features(features: tuple[int, int], objective: str) -> None:
+    """There is nothing of which tiles could have bounds."""
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        causal = jnp.tril(jnp.ones((len(q), len(k)), bool))
+        return jax.nn.softmax(jnp.where(causal, q @ k.T, -1e9)) @ v
+
+    arrays = [jnp.ones((1024, features[k])) for k in (0, 0, 1)]
+    for function in (attention, jax.grad(lambda *a: attention(*a).sum(), (0, 1, 2))):
+        made = conduct(function, objective=objective)
+        for one, other in zip(made(*arrays), function(*arrays), strict=True):
+            equal(one, other)
+    assert "an axis of length 0" in str(made.explain(*arrays))
+
+
 def test_random_keys() -> None:
     made = conduct(lambda key: jax.random.normal(key, (3,)))
     key = jax.random.key(1)

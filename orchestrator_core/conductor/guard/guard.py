@@ -8,13 +8,15 @@ does, the original is.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from orchestrator_core.conductor import _jax, rewriting
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.guard.measure import SLOWER, measured
 from orchestrator_core.conductor.guard.probe import Probe
+from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.planning.planned import Planned
 from orchestrator_core.conductor.site import AS_IT_IS, Site
@@ -48,11 +50,34 @@ def _probed(before: Graph, planned: Planned, goal: Goal, arrays: Sequence[Any]) 
     if said is None:
         return planned
     reason = f"put back: the probe has refuted it ({said})"
-    for tried, (wanted, dropped) in enumerate(_smaller(planned.sites, goal)):
-        if tried == MOST_TRIES:
-            break
+    return _with_less(before, planned, goal, probe.refutes, reason)
+
+
+def mended(before: Graph, planned: Planned, goal: Goal, error: Exception) -> Planned:
+    """What is left of a plan that JAX could not trace, without what that is due to."""
+    reason = f"put back: it failed ({type(error).__name__}: {error})"
+    return _with_less(before, planned, goal, _fails, reason)
+
+
+def _fails(graph: Graph) -> str | None:
+    try:
+        _jax.trace(lambda *arrays: evaluate(graph, arrays), [each.aval for each in graph.inputs])
+    except Exception as error:
+        return repr(error)
+    return None
+
+
+def _with_less(
+    before: Graph,
+    planned: Planned,
+    goal: Goal,
+    refutes: Callable[[Graph], str | None],
+    reason: str,
+) -> Planned:
+    """The first smaller plan that nothing speaks against."""
+    for wanted, dropped in itertools.islice(_smaller(planned.sites, goal), MOST_TRIES):
         graph, sites = rewriting.rewritten(before, wanted)
-        if probe.refutes(graph) is None:
+        if refutes(graph) is None:
             kept = tuple(_put_back(dropped, reason, sites))
             return planned.changed_to(graph, kept)
     return _as_it_was(before, planned, reason)

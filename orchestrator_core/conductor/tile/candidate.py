@@ -53,6 +53,13 @@ class Candidate:
         )
 
     @property
+    def is_empty(self) -> bool:
+        """Has anything that it reads or makes an axis of length 0?"""
+        read = (value for one in self.passes.values() for value in one.recipe.values)
+        made = (node.output for node in self.region.boundaries)
+        return any(value.size == 0 for value in (*read, *made))
+
+    @property
     def rows_of_skews(self) -> Role | None:
         """The role along which there are the rows of what is skewed."""
         return next((role for one in self.passes.values() for role in rows_of_skews(one)), None)
@@ -109,6 +116,8 @@ def reader_of_whole(regions: Iterable[Region]) -> str:
 
 def refusal(candidate: Candidate, settings: TileSettings) -> str:
     """Why it is not worth while, whatever is wanted; empty if it may be."""
+    if candidate.is_empty:
+        return "there is an axis of length 0"
     if candidate.escaped_bytes * 2 >= candidate.owned_bytes:
         why = "; ".join(dict.fromkeys(candidate.region.escapes.values()))
         return f"most of it is needed as a whole: {why}"
