@@ -111,6 +111,7 @@ def conduct(
         fn: a function; left out, this is a decorator. Methods too.
         goal: all of the following but `plan`, as one value, in their place.
         memory: bytes that temporary values may take, or a text such as ``2GiB``; None for no limit.
+            Where they should take more all the same, `explain` says so.
         precision: ``real`` or ``strict``.
         objective: ``time`` or ``memory``.
         allow: names of the only rewrites that may be used, one or several; None for all.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator_core.conductor import _jax, rewriting
+from orchestrator_core.conductor.cost import peak
 from orchestrator_core.conductor.cost.calibrate import ready
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.fingerprint import fingerprint
@@ -116,8 +117,18 @@ def _rewritten(
         goal = dataclasses.replace(goal, pinned=pinned)
     after, sites = rewriting.rewritten(graph, goal)
     notes = () if pinned is None else tuple(_deviations(pinned, sites))
+    notes += tuple(_unmet(after, goal))
     taken = time.perf_counter() - start
     return Planned(lambda: after, placed(sites, graph), digest, origin, taken, notes)
+
+
+def _unmet(graph: Graph, goal: Goal) -> Iterator[str]:
+    """What to say where the program takes more memory than the goal allows."""
+    if goal.memory is not None and (foretold := peak(graph)) > goal.memory:
+        yield (
+            f"the limit is not met: temporary values should take {foretold:,} bytes, and may take "
+            f"{goal.memory:,}"
+        )
 
 
 def _deviations(pinned: tuple[Site, ...], sites: list[Site]) -> list[str]:

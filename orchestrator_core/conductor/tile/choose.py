@@ -48,6 +48,13 @@ def form_of(candidate: Candidate, goal: Goal, settings: TileSettings, prices: Pr
     return _for_all_cores(candidate, form, settings, prices) if is_free else form
 
 
+def smallest_form(candidate: Candidate, settings: TileSettings, prices: Prices) -> Form:
+    """The one that holds least beside what all forms hold."""
+    shapes = _shapes(candidate, settings, is_limited=True)
+    forms = (Form.of(candidate, shape, settings, prices) for shape in shapes)
+    return min(forms, key=lambda form: form.temp_bytes)
+
+
 def _for_all_cores(
     candidate: Candidate, form: Form, settings: TileSettings, prices: Prices
 ) -> Form:

@@ -22,7 +22,7 @@ from orchestrator_core.conductor.tile.candidate import (
     refusal,
     regions_of,
 )
-from orchestrator_core.conductor.tile.choose import form_of
+from orchestrator_core.conductor.tile.choose import form_of, smallest_form
 from orchestrator_core.conductor.tile.emission import Emission
 from orchestrator_core.conductor.tile.finishing import finish_nodes
 from orchestrator_core.conductor.tile.form import Form
@@ -87,8 +87,13 @@ class Rewriter:
         why = refusal(candidate, self._settings)
         if why:
             return self._left(seed, why)
-        form = form_of(candidate, self._goal, _pinned(self._settings, known), self._prices)
+        settings = _pinned(self._settings, known)
+        form = form_of(candidate, self._goal, settings, self._prices)
         after = self._with(self.graph, candidate, form)
+        if self._is_too_large(after):
+            # What else is held beside its passes, the form does not know.
+            form = smallest_form(candidate, settings, self._prices)
+            after = self._with(self.graph, candidate, form)
         if known is None:
             verdict = self._judge.verdict(candidate, form, self.graph, after)
         else:
@@ -98,6 +103,10 @@ class Rewriter:
         elif known is None:
             self._waiting.append(Waiting(seed, len(self.sites), form.looks))
         return self._site(candidate, form, verdict)
+
+    def _is_too_large(self, graph: Graph) -> bool:
+        limit = self._goal.memory
+        return limit is not None and peak(self._prepared.whole(graph)) > limit
 
     def _with(self, graph: Graph, candidate: Candidate, form: Form) -> Graph:
         passes = {

@@ -72,3 +72,27 @@ def test_what_is_given_for_pairs_is_not_kept_in_another_form(
     foretold = ours.explain(*given).sections[0].after
     assert foretold is not None
     assert used < 1.3 * foretold.temp_bytes
+
+
+def causal(q: Array, k: Array, v: Array) -> Array:
+    seen = jnp.tril(jnp.ones((len(q), len(k)), bool))
+    return jax.nn.softmax(jnp.where(seen, q @ k.T / 4, -1e9)) @ v
+
+
+def test_a_limit_is_met_where_the_smallest_tiles_meet_it_and_else_that_is_said() -> None:
+    """What is held beside the passes counts, too: they alone would take less than 100 kB."""
+    given = [jax.ShapeDtypeStruct((1024, 16), "float32")] * 3
+    foretold = {}
+    for limit in (1, 100_000, 1_000_000):
+        made = conduct(causal, memory=limit)
+        used = made.lower(*given).compile().memory_analysis().temp_size_in_bytes
+        said = made.explain(*given)
+        (section,) = said.sections
+        assert section.after is not None
+        foretold[limit] = section.after.temp_bytes
+        assert ("the limit is not met" in str(said)) == (foretold[limit] > limit)
+        assert used <= 1.3 * foretold[limit]
+    least = foretold[1]
+    assert 1 < least <= foretold[100_000] <= 100_000 < foretold[1_000_000]
+    said = str(conduct(causal, memory=1).explain(*given))
+    assert f"should take {least:,} bytes, and may take 1" in said.replace("\n  ", " ")
