@@ -16,6 +16,7 @@ from orchestrator_core.conductor.recurrence.after import After, done_after
 from orchestrator_core.conductor.recurrence.before import Before, done_before
 from orchestrator_core.conductor.recurrence.counters import counted_before
 from orchestrator_core.conductor.recurrence.prices import total
+from orchestrator_core.conductor.recurrence.small_products import are_large_after, are_large_before
 from orchestrator_core.conductor.recurrence.sums import done_at_the_end, products
 from orchestrator_core.words import plural
 
@@ -97,9 +98,16 @@ def _room(goal: Goal) -> int:
 def _is_worth_it(half: Before | After, device: Device, goal: Goal) -> bool:
     if not half.nodes or half.temp_bytes > _room(goal):
         return False
-    has_product = any(node.name == "dot_general" for node in half.nodes)
-    least = CPU_WORTH if device.platform == "cpu" and not has_product else WORTH
-    return goal.always or half.gain >= least * total(half.scan.body.nodes, device)
+    if goal.always:
+        return True
+    least = WORTH
+    if device.platform == "cpu":
+        are_large = are_large_before if isinstance(half, Before) else are_large_after
+        if not are_large(half.nodes):
+            return False
+        if not any(node.name == "dot_general" for node in half.nodes):
+            least = CPU_WORTH
+    return half.gain >= least * total(half.scan.body.nodes, device)
 
 
 def _words(nodes: Sequence[Node], where: str) -> str:

@@ -29,6 +29,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--trace-tasks", type=int, default=110, metavar="N", help="leave out larger workflows"
     )
     group.add_argument("--together", action="store_true", help="all of them at once")
+    group.add_argument(
+        "--apart", type=float, default=0.0, metavar="S", help="or S seconds one after the other"
+    )
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,13 +1,14 @@
-"""Several flows at once on one cluster, stock prefect-dask and ours by turns.
+"""Several flows at a time on one cluster, stock prefect-dask and ours by turns.
 
-All begin within the second that their processes take to start. Each has a database of its own, and
-was observed alone and planned alone before.
+They are started at once, or so many seconds one after the other. Each has a database of its own,
+and was observed alone and planned alone before.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -42,9 +43,11 @@ def compare_together(
     ]
     alone = [[run_apart(order) for _ in range(ALONE)][-1] for order in ours]
     print(f"planned alone: {_seconds(alone)} s", flush=True)
-    pairs = [(_at_once(stock), _at_once(ours)) for _ in range(options.runs)]
+    apart = float(options.apart)
+    pairs = [(_together(stock, apart), _together(ours, apart)) for _ in range(options.runs)]
     found = {
         "flows": [order.name for order in stock],
+        "apart_s": apart,
         "alone_s": _seconds(alone),
         "stock_s": [_seconds(each) for each, _ in pairs],
         "ours_s": [_seconds(each) for _, each in pairs],
@@ -56,9 +59,14 @@ def compare_together(
     return found
 
 
-def _at_once(orders: list[Order]) -> list[Ran]:
+def _together(orders: list[Order], apart: float) -> list[Ran]:
+    """One process after the other is started, so many seconds apart."""
+    started = []
     with ThreadPoolExecutor(len(orders)) as pool:
-        return list(pool.map(run_apart, orders))
+        for number, order in enumerate(orders):
+            time.sleep(apart if number else 0.0)
+            started.append(pool.submit(run_apart, order))
+        return [each.result() for each in started]
 
 
 def _seconds(found: list[Ran]) -> list[float]:

@@ -80,7 +80,7 @@ def test_what_a_sum_that_leaves_is_made_of_is_kept_though_nobody_else_reads_it()
 
 
 def test_what_needs_the_carry_stays_and_the_rest_leaves() -> None:
-    given = [*normal((40, 24), (24, 32)), normal((32, 32))[0] / 8]
+    given = [*normal((40, 24), (24, 64)), normal((64, 64))[0] / 8]
     _, _, graph = rewritten(tanh_rnn, given, Goal())
     assert products_in_loops(graph) == 1
     train = with_gradients(tanh_rnn, 3)
@@ -234,7 +234,7 @@ def test_what_a_counter_picks_is_picked_before_the_loop() -> None:
     def by_index(x: Any, w: Any) -> Any:
         return lax.fori_loop(0, 40, lambda i, h: 0.9 * h + x[i] @ w, jnp.zeros(w.shape[1]))
 
-    x, w = normal((40, 24), (24, 32))
+    x, w = normal((40, 24), (24, 64))
     function, _, graph = rewritten(by_index, [x, w], Goal())
     assert products_in_loops(graph) == 0
     assert max(errors(by_index, run(function, [x, w]), [x, w])) < 1e-6
@@ -272,3 +272,38 @@ def test_a_piece_that_is_given_one_of_the_values_of_a_node_does_not_need_the_nod
     part = piece(graph, [half], graph.outputs)
     assert [node.name for node in part.nodes] == ["sin"]
     assert evaluate(part, [jnp.zeros(3)])[0].tolist() == [0.0, 0.0, 0.0]
+
+
+def several(x: Any, *weights: Any) -> Any:
+    """A step reads as many products of what is given as there are weights, and makes another."""
+    *given, w, out = weights
+
+    def step(h: Any, x: Any) -> Any:
+        h = jnp.tanh(h @ w + sum(jnp.tanh(x @ each) for each in given))
+        return h, h @ out
+
+    return lax.scan(step, jnp.zeros(w.shape[1]), x)[1]
+
+
+@pytest.mark.parametrize(
+    ("state", "read", "count", "made", "left"),
+    [
+        (4, 4, 1, 2, 3),  # a loop of little, in which none of them costs much
+        (32, 32, 1, 4, 3),
+        (8, 3, 2, 2, 4),
+        (64, 16, 1, 2, 2),
+        (8, 8, 2, 2, 2),
+        (8, 8, 2, 8, 1),  # that of what is returned goes, too
+        (32, 8, 1, 8, 2),
+    ],
+)
+def test_products_that_steps_do_at_no_cost_stay_there(
+    state: int, read: int, count: int, made: int, left: int
+) -> None:
+    weights = [*[(read, state)] * count, (state, state), (state, made)]
+    given = [each / len(each) ** 0.5 / 2 for each in normal((300, read), *weights)]
+    function, _, graph = rewritten(several, given, Goal())
+    assert products_in_loops(graph) == left
+    assert max(errors(several, run(function, given), given)) < 1e-5
+    _, _, always = rewritten(several, given)
+    assert products_in_loops(always) == 1
