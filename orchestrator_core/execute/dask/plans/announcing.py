@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from distributed.metrics import time
+from distributed.metrics import monotonic, time
 
 from orchestrator_core.errors import InvalidInput, PlanningFailed
 from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun, Announcements
@@ -47,13 +47,12 @@ class Announcing:
         With a `LivePlan` as JSON they take turns with other runs, and the plan is also mended
         while it is followed.
         """
-        now = time()
-        run, epoch = self._announcements.begin(run_id, tasks, now)
+        run, epoch = self._announcements.begin(run_id, tasks, time())
         self._recorder.watch(epoch.snapshot.keys, run)
         if plan is None or not slots or self._steering.carrier is None:
             self._steering.follow(slots, holds)
             return run
-        epoch.generation, claim = self._generations.join(now), claim_of(plan)
+        epoch.generation, claim = self._generations.join(monotonic()), claim_of(plan)
         turn = self._control.turn(epoch, claim)
         self._steering.follow(turned(slots, turn), holds)
         self._control.hand_over(epoch, partial(read_plan, plan, epoch.snapshot.key_of), turn, claim)

@@ -64,7 +64,6 @@ class Control:
         self._loop = asyncio.get_running_loop()
         self._traffic = Traffic(scheduler, roster)
         self._steered = self._traffic.steered
-        self._awaited: dict[Followed, Turn] = {}
         self._unsteered: dict[Followed, Unsteered] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
         self._timer: asyncio.TimerHandle | None = None
@@ -120,15 +119,14 @@ class Control:
 
         Somebody keeps all of its outputs.
         """
-        self._awaited[run] = turn
         self._traffic.expect(run, turn, claim)
         made = self._thread.submit(lambda: (plan := make(), plan.course(run.snapshot.names)))
         made.add_done_callback(lambda done: self._tell(self._handed, run, done))
 
     def _handed(self, run: Followed, made: Future[tuple[LivePlan, Course]]) -> None:
-        turn = self._awaited.pop(run, None)
-        if made.cancelled() or turn is None:
+        if made.cancelled() or run not in self._traffic.expected:
             return  # The run is over; not all of its tasks need have come.
+        turn, _ = self._traffic.expected[run]
         try:
             plan, course = made.result()
             self.begin(run, course, plan.predicted, plan.prefetch, turn)
@@ -143,14 +141,12 @@ class Control:
 
     def end(self, run: Followed) -> None:
         """The run is over."""
-        self._awaited.pop(run, None)
         self._unsteered.pop(run, None)
         self._traffic.leave(run)
 
     def stop(self) -> None:
         """Watch nothing any more."""
         self._traffic.clear()
-        self._awaited.clear()
         self._unsteered.clear()
         if self._timer is not None:
             self._timer.cancel()

@@ -42,6 +42,12 @@ class Traffic:
         """Always the same live mapping, for those who ask often."""
         return self._steered
 
+    @property
+    def expected(self) -> Mapping[Followed, tuple[Turn, Claim]]:
+        """The runs whose plans are still read, or cannot be: their tasks are ranked by their turns
+        all the same."""
+        return self._expected
+
     def of_key(self, key: Key) -> Steered | None:
         """Who follows a plan for the task."""
         return self._of_key.get(key)
