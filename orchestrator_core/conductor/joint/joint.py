@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.joint.part import Part
 from orchestrator_core.conductor.joint.pullback import with_pullback
 from orchestrator_core.conductor.joint.split import Cut, Flags, Inseparable, cut, reached
 from orchestrator_core.conductor.joint.zeros import without
 from orchestrator_core.conductor.program import Program
+
+MOST_SHOWN = 6
+"""Places of inputs that are written out."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,7 +70,8 @@ def _make(program: Program, moving: Flags) -> Joint | None:
         return [*outputs, *cotangents]
 
     avals = [*program.avals, *program.cotangent_avals]
-    together = program.other(("together", moving), both, avals, "with its pullback")
+    by = _by(program, moving)
+    together = program.other(("together", moving), both, avals, f"with its pullback{by}")
     if together.jaxpr.effects:
         return None
     outputs, goal = len(program.out_avals), program.goal
@@ -88,7 +93,8 @@ def forward_of(program: Program, moving: Flags) -> Program:
     def forward(*arrays: Any) -> list[Any]:
         return with_pullback(program, moving, none, *arrays)[0]
 
-    return program.other(("forward", moving), forward, program.avals, "for its pullback")
+    what = f"for its pullback{_by(program, moving)}"
+    return program.other(("forward", moving), forward, program.avals, what)
 
 
 def pullback_of(program: Program, moving: Flags, given: Flags) -> Program:
@@ -99,4 +105,15 @@ def pullback_of(program: Program, moving: Flags, given: Flags) -> Program:
     def pullback(*arrays: Any) -> list[Any]:
         return with_pullback(program, moving, given, *arrays)[1]
 
-    return program.other(("pull", moving, given), pullback, avals, "its pullback")
+    what = f"its pullback{_by(program, moving)}"
+    return program.other(("pull", moving, given), pullback, avals, what)
+
+
+def _by(program: Program, moving: Flags) -> str:
+    """In words, which of the inputs are differentiated; nothing if all are that can be."""
+    could = sum(map(_jax.is_smooth, program.avals))
+    if sum(moving) == could:
+        return ""
+    places = [str(place) for place, moves in enumerate(moving) if moves]
+    shown = ", ".join(places[:MOST_SHOWN]) + (", ..." if len(places) > MOST_SHOWN else "")
+    return f" by {'array' if len(places) == 1 else 'arrays'} {shown} of {len(moving)}"

@@ -67,6 +67,18 @@ def test_derivatives_and_batches_have_sections_once_they_ran() -> None:
     assert whats == ["with its pullback", "its batch"]
 
 
+@pytest.mark.usefixtures("toys")
+def test_derivatives_by_some_arrays_say_by_which() -> None:
+    conducted = conduct(lambda x, y: layers(x) * y + layers(y))
+    for places in (0, (0, 1), 1):
+        jax.jit(jax.grad(lambda *a: conducted(*a).sum(), places)).lower(X, X)
+    assert [each.what for each in conducted.explain().sections] == [
+        "with its pullback by array 0 of 2",
+        "with its pullback",
+        "with its pullback by array 1 of 2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("function", "args", "reason"),
     [
