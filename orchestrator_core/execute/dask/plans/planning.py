@@ -18,7 +18,7 @@ from orchestrator_core.execute.advice import Advice, Advisor
 from orchestrator_core.execute.dask.config import Options
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
-from orchestrator_core.execute.dask.plans.company import beside_others
+from orchestrator_core.execute.dask.plans.company import LONGER, beside_others
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.declined import Declined
 from orchestrator_core.execute.dask.plans.unfollowed import course_of
@@ -207,7 +207,7 @@ class Planning:
             return advice.reason
         default, gain = plan.default_predicted, self._options.min_gain or 0.0
         if self._control.has_company(run):
-            gain = 0.0
+            gain = -LONGER
         if advice.is_by_time and default is not None and plan.predicted > default * (1.0 - gain):
             return (
                 f"{plan.predicted:.3g} s planned against {default:.3g} s by Dask: too small a gain"

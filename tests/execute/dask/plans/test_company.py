@@ -33,7 +33,7 @@ class Doubtful(PricedAdvisor):
         assert advice.plan is not None
         if len(graph) > 5:
             return advice
-        seconds = 1.01 * advice.plan.predicted
+        seconds = advice.plan.predicted / 1.1
         plan = replace(advice.plan, adopted=False, reason=LITTLE, default_predicted=seconds)
         return replace(advice, plan=plan, reason=LITTLE)
 
@@ -74,7 +74,7 @@ async def test_it_has_a_turn_beside_a_planned_run(c: Client, s: Scheduler, a: Wo
     assert run.mode == "planned"
     assert run.reason == (
         "planned, to take turns with runs under way: "
-        "it takes 3 s against 3.03 s by Dask's own order"
+        "it takes 3 s against 2.73 s by Dask's own order"
     )
 
 
@@ -122,10 +122,11 @@ def declined(predicted: float = 1.0, default: float | None = 1.0, **told: Any) -
     return Advice(plan, LITTLE, **told)
 
 
-def test_a_plan_need_save_nothing_and_must_not_cost() -> None:
+def test_a_plan_need_save_nothing_and_must_not_cost_much() -> None:
     assert beside_others(declined()).adopted
     assert beside_others(declined(predicted=0.9)).adopted
-    assert not beside_others(declined(predicted=1.001)).adopted
+    assert beside_others(declined(predicted=1.2)).adopted
+    assert not beside_others(declined(predicted=1.21)).adopted
 
 
 @pytest.mark.parametrize(
