@@ -55,7 +55,8 @@ def _probed(before: Graph, planned: Planned, goal: Goal, arrays: Sequence[Any]) 
 
 def mended(before: Graph, planned: Planned, goal: Goal, error: Exception) -> Planned:
     """What is left of a plan that JAX could not trace, without what that is due to."""
-    reason = f"put back: it failed ({type(error).__name__}: {error})"
+    said = str(error).strip().split("\n")[0]
+    reason = f"put back: it failed ({type(error).__name__}: {said})"
     return _with_less(before, planned, goal, _fails, reason)
 
 

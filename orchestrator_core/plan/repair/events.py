@@ -60,7 +60,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A run of a task instance came to nothing, or its output is worthless: it must run again."""
+    """A run of a task instance came to nothing, or its output is worthless: it must run again. What
+    reads it is taken not to have begun, unless that is told, too."""
 
     task: str
     instance: int = 0
