@@ -70,9 +70,7 @@ class OptimizedFlow(Flow[P, R]):
 
     def plain(self) -> Flow[P, R]:
         """The same flow without what the decorator was told."""
-        found: Flow[P, R] = Flow.__new__(Flow)
-        vars(found).update(vars(self))
-        return found
+        return _flow_of(vars(self))
 
     def to_deployment(self, *args: Any, **kwargs: Any) -> Any:
         """As `prefect.Flow.to_deployment`."""
@@ -87,9 +85,10 @@ class OptimizedFlow(Flow[P, R]):
     def __reduce__(self) -> tuple[Any, ...]:
         if not self.is_deployed:
             return object.__new__, (Flow,), vars(self)
-        runner = self.task_runner
-        again = runner.elsewhere() if isinstance(runner, Travels) else runner
-        return _arrived, (vars(self) | {"task_runner": None}, self.options, again)
+        if not isinstance(self.task_runner, Travels):
+            return _arrived, (vars(self), self.options)
+        make = self.task_runner.elsewhere()
+        return _arrived, (vars(self) | {"task_runner": None}, self.options, make)
 
 
 @runtime_checkable
@@ -101,12 +100,19 @@ class Travels(Protocol):
         ...
 
 
-def _arrived(state: dict[str, Any], options: Options, runner: Any) -> OptimizedFlow[Any, Any]:
-    """A deployed flow in the process that runs it."""
-    found: OptimizedFlow[Any, Any] = OptimizedFlow.__new__(OptimizedFlow)
+def _arrived(
+    state: dict[str, Any], options: Options, make: Callable[[], TaskRunner[Any]] | None = None
+) -> OptimizedFlow[Any, Any]:
+    """A deployed flow in the process that runs it; `make` makes its task runner there."""
+    found = _flow_of(state)
+    if make is not None:
+        found.task_runner = make()
+    return OptimizedFlow.of(found, options)
+
+
+def _flow_of(state: dict[str, Any]) -> Flow[Any, Any]:
+    found: Flow[Any, Any] = Flow.__new__(Flow)
     vars(found).update(state)
-    found.task_runner = runner if isinstance(runner, TaskRunner) else runner()
-    found.options, found.is_deployed = options, False
     return found
 
 

@@ -16,6 +16,7 @@ from orchestrator_core.conductor.recurrence.batches import at_once
 from orchestrator_core.conductor.recurrence.cut import IN, OUT, Cut
 from orchestrator_core.conductor.recurrence.parts import piece, reached, sources, trimmed
 from orchestrator_core.conductor.recurrence.prices import alone, batched, crossing
+from orchestrator_core.conductor.recurrence.small_products import are_large_after
 from orchestrator_core.conductor.recurrence.splice import spliced
 
 
@@ -83,6 +84,11 @@ class After:
         more = sum(value.nbytes for value in self.kept)
         largest = max((each.nbytes for each in self.moved), default=0)
         return self.scan.length * (more + largest)
+
+    @property
+    def is_large(self) -> bool:
+        """Are its products worth it on a CPU?"""
+        return are_large_after(self.nodes)
 
     def _gain(self) -> float:
         saved = sum(alone(node, self.device) - self._outside(node) for node in self.nodes)

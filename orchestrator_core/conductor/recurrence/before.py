@@ -18,6 +18,7 @@ from orchestrator_core.conductor.recurrence.batches import at_once
 from orchestrator_core.conductor.recurrence.cut import IN, OUT, Cut
 from orchestrator_core.conductor.recurrence.parts import piece, reached, sources, trimmed
 from orchestrator_core.conductor.recurrence.prices import alone, batched, crossing, traffic
+from orchestrator_core.conductor.recurrence.small_products import are_large_before
 from orchestrator_core.conductor.recurrence.splice import spliced
 
 
@@ -105,6 +106,11 @@ class Before:
         more = sum(value.nbytes for value in self.values)
         largest = max((each.nbytes for each in self.moved), default=0)
         return self.scan.length * (more + largest)
+
+    @property
+    def is_large(self) -> bool:
+        """Are its products worth it on a CPU?"""
+        return are_large_before(self.nodes)
 
     def _gain(self) -> float:
         """Against doing all inside; reading less inputs is not counted."""

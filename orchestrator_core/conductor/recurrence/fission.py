@@ -16,7 +16,6 @@ from orchestrator_core.conductor.recurrence.after import After, done_after
 from orchestrator_core.conductor.recurrence.before import Before, done_before
 from orchestrator_core.conductor.recurrence.counters import counted_before
 from orchestrator_core.conductor.recurrence.prices import total
-from orchestrator_core.conductor.recurrence.small_products import are_large_after, are_large_before
 from orchestrator_core.conductor.recurrence.sums import done_at_the_end, products
 from orchestrator_core.words import plural
 
@@ -102,8 +101,7 @@ def _is_worth_it(half: Before | After, device: Device, goal: Goal) -> bool:
         return True
     least = WORTH
     if device.platform == "cpu":
-        are_large = are_large_before if isinstance(half, Before) else are_large_after
-        if not are_large(half.nodes):
+        if not half.is_large:
             return False
         if not any(node.name == "dot_general" for node in half.nodes):
             least = CPU_WORTH

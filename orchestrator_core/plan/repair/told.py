@@ -184,8 +184,10 @@ class _Listener:
             for since, until in self.planned.pieces.get(unit, ())
             if since < end and since <= last and until > start
         ]
-        since, until = [piece[0] for piece in begun], [piece[1] for piece in begun]
-        return tuple(zip([start, *since[1:]], [*until[:-1], end], strict=False)) if begun else ()
+        if begun:
+            begun[0] = start, begun[0][1]
+            begun[-1] = begun[-1][0], end
+        return tuple(begun)
 
     def _where(self, unit: int, event: Finished | Running) -> tuple[int, int]:
         problem, label = self.basis.problem, self.basis.label(unit)
