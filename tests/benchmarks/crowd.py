@@ -55,6 +55,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
+    if options.pairs < 1:
+        raise SystemExit(f"./dev bench crowd: --pairs {options.pairs}; expected 1 or more")
     os.environ.setdefault("ORCHESTRATOR_COMPILE", "wait")
     from orchestrator_core.plan.warm import warm_up
 

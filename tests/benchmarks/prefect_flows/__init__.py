@@ -35,6 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
+    least = 1 if options.together else 2
+    if options.runs < least or options.apart < 0:
+        raise SystemExit(f"./dev bench prefect_flows: --runs from {least}, --apart from 0 s")
     os.environ["DASK_LOGGING__DISTRIBUTED"] = "critical"
     from examples.support.prefect_server import prefect_server
     from orchestrator_core.plan.warm import compile_once

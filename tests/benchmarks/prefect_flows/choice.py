@@ -18,7 +18,7 @@ LIGHTER = 0.02
 
 
 def chosen(options: argparse.Namespace) -> list[Workload]:
-    """Those whose names begin as asked; durations in seconds at speed 1."""
+    """Those whose names begin as asked, durations in seconds at speed 1; SystemExit if none do."""
     recorded = traces(options.data, options.trace_tasks, MIXED)
     found = [
         chain().scaled(LONGER),
@@ -27,7 +27,11 @@ def chosen(options: argparse.Namespace) -> list[Workload]:
         *(each.scaled(LONGER, LIGHTER) for each in recorded),
     ]
     starts = tuple(filter(None, options.flows.split(",")))
-    return [each for each in found if not starts or each.name.startswith(starts)]
+    asked = [each for each in found if not starts or each.name.startswith(starts)]
+    if not asked:
+        names = ", ".join(each.name for each in found)
+        raise SystemExit(f"./dev bench prefect_flows: no flow {options.flows!r}; there are {names}")
+    return asked
 
 
 def map_reduce(maps: int = 32, reducers: int = 4) -> Workload:
