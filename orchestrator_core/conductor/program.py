@@ -12,7 +12,7 @@ import jax
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.goal import Goal
-from orchestrator_core.conductor.guard.guard import guarded, mended
+from orchestrator_core.conductor.guard.guard import given_up, guarded, mended
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
@@ -109,11 +109,17 @@ class Program:
 
     def _mended(self, failed: Planned, error: Exception) -> Planned:
         """A rewrite that has failed costs time, and never a call."""
-        log.warning("a rewrite failed and is put back; please report it", exc_info=error)
+        _report(error)
         with self._lock:
             if self._planned is failed:
                 self._planned = mended(read(self.jaxpr), failed, self.goal, error)
             return self.planned
+
+    def give_up(self, error: Exception) -> None:
+        """The same where what runs is part of this program, and others run in its place."""
+        _report(error)
+        with self._lock:
+            self._planned = given_up(read(self.jaxpr), self.planned, error)
 
     def lowered(self, platform: str) -> bytes | None:
         """What `run` is lowered to for one device, where another process has left it, or where it
@@ -161,3 +167,7 @@ class Program:
         for other in others:
             if isinstance(other, Program):
                 yield from other.family()
+
+
+def _report(error: Exception) -> None:
+    log.warning("a rewrite failed and is put back; please report it", exc_info=error)

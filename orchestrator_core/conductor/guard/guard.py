@@ -55,9 +55,17 @@ def _probed(before: Graph, planned: Planned, goal: Goal, arrays: Sequence[Any]) 
 
 def mended(before: Graph, planned: Planned, goal: Goal, error: Exception) -> Planned:
     """What is left of a plan that JAX could not trace, without what that is due to."""
+    return _with_less(before, planned, goal, _fails, _failed(error))
+
+
+def given_up(before: Graph, planned: Planned, error: Exception) -> Planned:
+    """Nothing of a plan, of which parts could not be traced."""
+    return _as_it_was(before, planned, _failed(error))
+
+
+def _failed(error: Exception) -> str:
     said = str(error).strip().split("\n")[0]
-    reason = f"put back: it failed ({type(error).__name__}: {said})"
-    return _with_less(before, planned, goal, _fails, reason)
+    return f"put back: it failed ({type(error).__name__}: {said})"
 
 
 def _fails(graph: Graph) -> str | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.joint.handover import Handover
 from orchestrator_core.conductor.joint.part import Part
 from orchestrator_core.conductor.joint.pullback import with_pullback
 from orchestrator_core.conductor.joint.split import Cut, Flags, Inseparable, cut, reached
@@ -52,7 +53,10 @@ class Joint:
         graph = without(graph, {value for value, is_given in pairs if not is_given})
         seen = (True,) * len(self.moving) + (False,) * self.found.kept + (True,) * sum(given)
         outputs = len(graph.outputs)
-        return Part(graph, lambda: pullback_of(self.program, self.moving, given), seen, outputs)
+        handover = self.forward.handover
+        return Part(
+            graph, lambda: pullback_of(self.program, self.moving, given), seen, outputs, handover
+        )
 
 
 def joint_of(program: Program, moving: Flags) -> Joint | None:
@@ -81,7 +85,8 @@ def _make(program: Program, moving: Flags) -> Joint | None:
     except Inseparable:
         return None
     seen = (True,) * len(moving)
-    forward = Part(found.forward, lambda: forward_of(program, moving), seen, outputs)
+    handover = Handover(together.give_up)
+    forward = Part(found.forward, lambda: forward_of(program, moving), seen, outputs, handover)
     return Joint(program, moving, found, forward)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor import conduct
+from orchestrator_core.conductor.joint import part
 from orchestrator_core.conductor.tile import emission
 
 pytestmark = pytest.mark.usefixtures("forgiving")
@@ -32,15 +33,13 @@ def recurrence(x: Any) -> Any:
     return jax.lax.scan(step, jnp.zeros(16), x)[1]
 
 
+def failing(*_: Any) -> Any:
+    raise ValueError("no tile will do")
+
+
 @pytest.fixture
 def tiles_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(_runner: Any) -> Callable[..., Any]:
-        def run(*_: Any) -> Any:
-            raise ValueError("no tile will do")
-
-        return run
-
-    monkeypatch.setattr(emission, "careful", failing)
+    monkeypatch.setattr(emission, "careful", lambda _runner: failing)
 
 
 def changed(made: Any, *arrays: Any) -> set[str]:
@@ -76,3 +75,50 @@ def test_whatever_else_was_rewritten_stays_so() -> None:
     made = conduct(both, objective="memory")
     np.testing.assert_allclose(made(Q), both(Q), rtol=1e-4, atol=1e-5)
     assert changed(made, Q) == {"algebra", "recurrence"}
+
+
+def loss(q: Any) -> Any:
+    return (attention(q) ** 2).sum()
+
+
+GRADIENTS: dict[str, Callable[[Any], Any]] = {
+    "of a call": jax.grad,
+    "compiled": lambda f: jax.jit(jax.grad(f)),
+    "of each": lambda f: lambda q: jax.vmap(jax.grad(f))(jnp.stack([q, 2 * q]))[0],
+    "along a direction": lambda f: lambda q: jax.jvp(jax.grad(f), (q,), (q,))[1],
+}
+
+
+@pytest.mark.parametrize("way", GRADIENTS)
+@pytest.mark.usefixtures("tiles_fail")
+def test_a_function_planned_with_its_pullback(way: str, caplog: pytest.LogCaptureFixture) -> None:
+    made = conduct(loss, objective="memory")
+    with caplog.at_level(logging.WARNING, "orchestrator.conductor"):
+        found = GRADIENTS[way](made)(Q)
+    np.testing.assert_allclose(found, GRADIENTS[way](loss)(Q), rtol=1e-3, atol=1e-2)
+    assert set(caplog.messages) == {"a rewrite failed and is put back; please report it"}
+    assert "put back: it failed (ValueError: no tile will do)" in str(made.explain(Q))
+    caplog.clear()
+    GRADIENTS[way](made)(Q)
+    assert not caplog.messages, "once is enough"
+
+
+def test_a_pullback_alone_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forward part hands on what its pullback does not read."""
+    made = conduct(loss, objective="memory")
+    outputs, pull = jax.vjp(made, Q)
+    monkeypatch.setattr(part, "evaluate", failing)
+    np.testing.assert_allclose(pull(1.0)[0], jax.grad(loss)(Q), rtol=2e-4, atol=2e-4)
+    np.testing.assert_allclose(outputs, loss(Q), rtol=1e-5)
+
+
+def test_a_forward_part_that_fails_when_its_residuals_have_been_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was compiled before would read zeros in their place."""
+    made = conduct(loss, objective="memory")
+    jax.grad(made)(Q)
+    monkeypatch.setattr(part, "evaluate", failing)
+    jax.clear_caches()
+    with pytest.raises(ValueError, match="no tile will do"):
+        jax.grad(made)(Q)
