@@ -73,7 +73,7 @@ class Conducted(Generic[P, T]):
         self._planner = Planner(pins)
         self._lock = threading.Lock()
         self._known: OrderedDict[Any, Traced] = OrderedDict()
-        self._stages: dict[Any, int] = {}
+        self._stages: OrderedDict[Any, int] = OrderedDict()
         self._variants: OrderedDict[Any, int] = OrderedDict()
         self._last: Traced | None = None
         self._dispatch, self._has_learned = Dispatch(), False
@@ -92,17 +92,19 @@ class Conducted(Generic[P, T]):
         traced_for = tracing_for.get()
         if is_off.get() or (traced_for is not None and traced_for == self.goal):
             return self.original(*args, **kwargs)
-        if self._is_plain:
+        is_plain = self._is_plain
+        if is_plain:
             try:
                 return self._quick(*args, **kwargs)  # type: ignore[no-any-return]
             except (_NotPlain, TypeError, ValueError):  # JAX's own words for what is no array
-                self._is_plain = False
+                is_plain = False
         given, traced = self.traced(args, kwargs)
         self._last = traced
+        made = traced(given.arrays) if traced.is_to_run else self.original(*args, **kwargs)
+        # Only now: a call that is wrong in itself says nothing about the others.
+        self._is_plain = is_plain
         self._learn(given, traced)
-        if not traced.is_to_run:
-            return self.original(*args, **kwargs)
-        return cast(T, traced(given.arrays))
+        return cast(T, made)
 
     def _learn(self, given: Given, traced: Traced) -> None:
         """If JAX can do calls like this one, they are left to it from now on."""
@@ -221,14 +223,20 @@ class Conducted(Generic[P, T]):
             self._known.setdefault(given.key, traced)
             if given is not plain or plain.place != plain.key:
                 self._variants[plain.place] = self._variants.pop(plain.place, 0) + 1
-            for recent in (self._known, self._variants):
-                while len(recent) > MOST_TRACED:
-                    recent.popitem(last=False)
+            _forget_oldest(self._known)
+            _forget_oldest(self._variants)
             return self._known.get(given.key, traced)
 
     def _remember_stage(self, plain: Given, stage: int) -> None:
         if stage:
-            self._stages[plain.place] = stage
+            with self._lock:
+                self._stages[plain.place] = stage
+                _forget_oldest(self._stages)
+
+
+def _forget_oldest(recent: OrderedDict[Any, Any]) -> None:
+    while len(recent) > MOST_TRACED:
+        recent.popitem(last=False)
 
 
 def _takes_nothing(function: Callable[..., Any]) -> bool:

@@ -140,8 +140,8 @@ class Store(Protocol):
       `runs` and `latest_run` give runs of exactly that origin.
     - `clusters` gives the different clusters (by signature) that runs used, the last used first.
     - `observations` gives executions with status ``ok``, of each task's last attempt in each run,
-      the newest first, at most `limit_per_kind` of each kind; `kinds` are those that have any,
-      in alphabetical order.
+      the newest first, at most `limit_per_kind` of each kind; of a kind that has none, those that
+      failed or were left. `kinds` are those that have any of these, in alphabetical order.
     - `put_costs` and `costs` keep one text for each name: what was learned, as `learn` writes it.
     - `put_finding` replaces what was found about that graph and crowd; `finding` gives it, or
       None; `findings` gives the newest first.

@@ -117,7 +117,8 @@ class MemoryStore:
 
     def kinds(self) -> list[str]:
         with self._open():
-            return sorted({r.kind for run in self._runs.values() for r in teaching(run)})
+            runs = self._runs.values()
+            return sorted({r.kind for run in runs for r in (*teaching(run), *failing(run))})
 
     def observations(self, kinds: Collection[str], limit_per_kind: int = 2000) -> list[Observation]:
         with self._open():

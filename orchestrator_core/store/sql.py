@@ -24,7 +24,6 @@ from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.store.base import (
     KEEP_RUNS,
     KEEP_SCHEDULES,
-    UNFINISHED,
     RunSummary,
     ScheduleKey,
     StoredFinding,
@@ -45,7 +44,7 @@ from orchestrator_core.store.rows import (
     stored_schedule,
 )
 from orchestrator_core.store.run_table import Runs
-from orchestrator_core.store.statements import forget, same_key, upsert, upsert_better
+from orchestrator_core.store.statements import FAILING, forget, same_key, upsert, upsert_better
 from orchestrator_core.store.tables import (
     cluster_observations,
     cost_models,
@@ -179,12 +178,11 @@ class ScheduleStore:
 
     def kinds(self) -> list[str]:
         kind = task_records.c.kind
-        query = select(kind).where(task_records.c.teaches).distinct()
+        query = select(kind).where(task_records.c.teaches | FAILING).distinct()
         return sorted(row.kind for row in self._rows(query))
 
     def observations(self, kinds: Collection[str], limit_per_kind: int = 2000) -> list[Observation]:
         table = task_records
-        failed = table.c.status.in_(UNFINISHED) & (table.c.end_seconds > table.c.start_seconds)
 
         def work(connection: Connection) -> list[Observation]:
             found: list[Observation] = []
@@ -193,7 +191,7 @@ class ScheduleStore:
                 newest = of_kind.order_by(table.c.id.desc()).limit(limit_per_kind)
                 rows = connection.execute(newest.where(table.c.teaches)).all()
                 if not rows:
-                    rows = connection.execute(newest.where(failed)).all()
+                    rows = connection.execute(newest.where(FAILING)).all()
                 found.extend(map(observation, rows))
             return found
 

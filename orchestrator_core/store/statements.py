@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select
 from sqlalchemy.dialects import sqlite
 
-from orchestrator_core.store.base import ScheduleKey
+from orchestrator_core.store.base import UNFINISHED, ScheduleKey
 from orchestrator_core.store.rows import key_columns
-from orchestrator_core.store.tables import schedules
+from orchestrator_core.store.tables import schedules, task_records
+
+FAILING = task_records.c.status.in_(UNFINISHED) & (
+    task_records.c.end_seconds - task_records.c.start_seconds
+    > func.coalesce(task_records.c.setup_seconds, 0.0)
+)
+"""Task records that `store.base.failing` gives."""
 
 
 def same_key(key: ScheduleKey) -> list[ColumnElement[bool]]:

@@ -45,7 +45,9 @@ class Supply:
         if need == ((), ()) or need in self._met:
             return
         offers = self._offers()
-        if offers is None or any(_meets(offer, need) for offer in offers):
+        if offers is None:
+            return
+        if any(_meets(offer, need) for offer in offers):
             self._met.add(need)
             return
         missing = (

@@ -262,6 +262,18 @@ def test_calls_with_words_are_soon_left_to_jax(monkeypatch: pytest.MonkeyPatch) 
     equal(made(X, "cos", sign="-"), jnp.cos(X))
 
 
+def test_after_a_wrong_call_right_ones_are_still_left_to_jax(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = conduct(lambda x, y: x @ y)
+    for _ in range(2):
+        equal(made(jnp.eye(2), jnp.eye(2)), jnp.eye(2))
+    with pytest.raises(TypeError, match="dot_general requires contracting dimensions"):
+        made(jnp.eye(2), jnp.eye(3))
+    monkeypatch.setattr(made, "traced", None)  # nothing of ours is asked any more
+    equal(made(jnp.eye(2), jnp.eye(2)), jnp.eye(2))
+
+
 def test_an_argument_that_is_now_a_word_and_now_none() -> None:
     made = conduct(lambda x, how: x if how is None else x + len(how))
     for how in ("ab", None, "abc", None, "ab"):

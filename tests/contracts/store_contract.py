@@ -297,6 +297,7 @@ class StoreContract:
             a_record("load-1", attempt=1, status="failed", end=0.5),
             a_record("load-1", attempt=2, status="failed", end=0.75),
             a_record("load-2", status="failed", start=1.0, end=1.0),
+            a_record("load-4", status="failed", end=1.5, setup_seconds=1.5),
         )
         store.add_run(a_run("1", tasks=tasks))
         assert sorted(each.seconds for each in store.observations(["load"])) == [0.25, 0.5, 0.75]
@@ -318,9 +319,12 @@ class StoreContract:
         }
 
     def test_kinds_are_those_that_can_be_learned_about(self, store: Store) -> None:
-        failed = a_record("save-1", status="failed")
-        store.add_run(a_run(tasks=(a_record("load-1"), a_record("fit-1"), failed)))
-        assert store.kinds() == ["fit", "load"]
+        failed, at_once = a_record("save-1", status="failed"), a_record("none-1", end=0.0)
+        store.add_run(a_run(tasks=(a_record("load-1"), a_record("fit-1"), failed, at_once)))
+        assert store.kinds() == ["fit", "load", "save"]
+        assert {each.kind for each in store.observations(["none", *store.kinds()])} == {
+            *store.kinds()
+        }
 
     def test_observations_are_the_newest_of_each_kind_that_was_asked_for(
         self, store: Store

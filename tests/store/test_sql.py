@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from sqlalchemy import event
 
 from orchestrator_core.errors import StoreError
+from orchestrator_core.store import hits, sql
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_core.store.tables import VIEWS
 from tests.contracts.store_contract import Make, StoreContract
@@ -146,9 +148,43 @@ def test_a_shared_row_is_counted_by_everyone(url: str) -> None:
         store.close()
 
 
+def test_the_last_use_is_the_latest_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stores = [ScheduleStore(tmp_path / "s.db") for _ in range(2)]
+    stores[0].put(stored())
+    for now, store in zip((2000.0, 1000.0), stores, strict=True):
+        monkeypatch.setattr(hits, "time", lambda now=now: now)
+        store.find(KEY)
+    for store in stores:
+        store.close()
+    with closing(ScheduleStore(tmp_path / "s.db")) as store:
+        (found,) = store.schedules()
+    assert (found.hits, found.used_at) == (2, 2000.0)
+
+
+def test_uses_that_were_rolled_back_are_written_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ScheduleStore(tmp_path / "s.db")
+    store.put(stored())
+    store.find(KEY)
+    with monkeypatch.context() as patch:
+        patch.setattr(sql, "upsert_better", refusing)
+        with pytest.raises(StoreError):
+            store.put(stored(5.0))
+    store.put(stored(4.0))
+    with closing(ScheduleStore(tmp_path / "s.db")) as other:
+        assert [each.hits for each in other.schedules()] == [1]
+    store.close()
+
+
+def refusing(*_: object) -> None:
+    raise OSError("no space left on device")
+
+
 WRITER = """
 import sys
 from dataclasses import replace
+from orchestrator_core.store import hits, sql
 from orchestrator_core.store.sql import ScheduleStore
 from tests.store.records import KEY, a_run, stored
 url, me = sys.argv[1], int(sys.argv[2])

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,11 @@ from orchestrator_core.conductor.planning.text import goal_to_plain, made_with
 VARIABLE = "ORCHESTRATOR_PLAN_CACHE"
 
 MOST_BYTES = 2**28
-"""Of all files; of more, the oldest go until half of it is left."""
+"""Of all files of ours; of more, the oldest go until half of it is left."""
+
+OURS = re.compile(r"\w+-[0-9a-f]{16}\.(json|program)(\..*)?")
+"""The names of what is kept, and of what is being written: a folder that somebody names may hold
+what is not ours."""
 
 
 def file_for(what: str, goal: Goal, ending: str) -> Path | None:
@@ -44,15 +49,20 @@ def write(file: Path, content: bytes) -> None:
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         make_room(file.parent, MOST_BYTES)
-        with tempfile.NamedTemporaryFile("wb", dir=file.parent, delete=False) as new:
-            new.write(content)
-        os.replace(new.name, file)
+        handle, new = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.")
+        try:
+            with os.fdopen(handle, "wb") as open_file:
+                open_file.write(content)
+            os.replace(new, file)
+        except BaseException:
+            os.unlink(new)
+            raise
 
 
 def make_room(place: Path, most: int) -> None:
     """Delete the oldest if there are more than so many bytes. Another process may do the same."""
     files = []
-    for each in place.iterdir():
+    for each in filter(_is_ours, place.iterdir()):
         with contextlib.suppress(OSError):
             files.append((each.stat().st_mtime, each.stat().st_size, each))
     left = sum(size for _, size, _ in files)
@@ -63,6 +73,10 @@ def make_room(place: Path, most: int) -> None:
             return
         file.unlink(missing_ok=True)
         left -= size
+
+
+def _is_ours(file: Path) -> bool:
+    return OURS.fullmatch(file.name) is not None
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -261,16 +262,36 @@ def test_lowered_under_other_settings_it_is_lowered_as_ever(disk: Path) -> None:
     assert made.lowered(lambda: b"another") is None
 
 
-def test_the_oldest_go_first(tmp_path: Path) -> None:
+def test_the_oldest_go_first_and_nobody_elses(tmp_path: Path) -> None:
     place = tmp_path / "full"
     place.mkdir()
+    (place / "thesis.json").write_bytes(b"x" * 1000)
+    os.utime(place / "thesis.json", (1e9 - 1, 1e9 - 1))
     for age, name in enumerate(["oldest", "older", "newer", "newest"]):
-        (place / name).write_bytes(b"x" * 100)
-        os.utime(place / name, (1e9 + age, 1e9 + age))
+        (place / own(name)).write_bytes(b"x" * 100)
+        os.utime(place / own(name), (1e9 + age, 1e9 + age))
     folder.make_room(place, 400)
-    assert len(list(place.iterdir())) == 4
+    assert len(list(place.iterdir())) == 5
     folder.make_room(place, 399)
-    assert {each.name for each in place.iterdir()} == {"newest"}
+    assert {each.name for each in place.iterdir()} == {own("newest"), "thesis.json"}
+
+
+def own(name: str) -> str:
+    """As `file_for` names files."""
+    made = folder.file_for(name, planner.Goal(), "program")
+    assert made is not None
+    return made.name
+
+
+def test_what_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    folder.write(tmp_path / own("one"), b"content")
+    assert not list(tmp_path.iterdir())
 
 
 PROGRAM = """

@@ -135,8 +135,12 @@ def test_a_scheduler_that_does_not_answer_costs_nothing(logger: logging.Logger) 
         raise OSError("no answer")
 
     client = Client()
-    client.run_on_scheduler = broken  # type: ignore[method-assign]
-    Supply(client, logger).check("train", {"TPU": 1}, ())
+    answering, client.run_on_scheduler = client.run_on_scheduler, broken  # type: ignore[method-assign]
+    supply = Supply(client, logger)
+    supply.check("train", {"TPU": 1}, ())
+    client.run_on_scheduler = answering  # type: ignore[method-assign]
+    with pytest.raises(InfeasibleInstance, match="1 TPU"):
+        supply.check("train", {"TPU": 1}, ())
 
 
 @task
