@@ -7,6 +7,7 @@ was an SQLite file is somebody's own, and left as it is.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import threading
@@ -85,15 +86,17 @@ class Database:
             self._drop_engine()
 
     def _guarded(self, work: Callable[[Connection], T], *, write: bool) -> T:
+        engine = None
         try:
             try:
-                return self._attempt(work, write=write)
+                engine = self._open()
+                return self._attempt(engine, work, write=write)
             except DATABASE_ERRORS as error:
                 if not is_damage(error):
                     raise
                 self._check_mendable()
-                self._put_aside()
-                return self._attempt(work, write=write)
+                self._put_aside(engine)
+                return self._attempt(self._open(), work, write=write)
         except (*DATABASE_ERRORS, OSError, ValueError, OverflowError) as error:
             reason = without_password(str(getattr(error, "orig", error)), self.url)
             raise StoreError(
@@ -101,8 +104,8 @@ class Database:
                 f"{reason.strip()}"
             ) from None
 
-    def _attempt(self, work: Callable[[Connection], T], *, write: bool) -> T:
-        with self._open().connect() as connection:
+    def _attempt(self, engine: Engine, work: Callable[[Connection], T], *, write: bool) -> T:
+        with engine.connect() as connection:
             if write:
                 writing(connection)
             with connection.begin():
@@ -170,22 +173,23 @@ class Database:
                 "begins a new one; to look at it: orchestrator db check"
             )
 
-    def _put_aside(self) -> None:
-        """Rename the damaged file, unless somebody else has done so since it was opened."""
+    def _put_aside(self, damaged: Engine | None) -> None:
+        """Rename the file that was damaged for this engine (None: it could not be opened), unless
+        somebody else has done so since."""
         with self._lock:
-            identity = self._identity
-            self._drop_engine()
-            path = self._path
-            if path is None or read_only(self.url) or _identity(path) != identity:
+            path, identity = self._path, self._identity
+            if path is None or self._engine is not damaged or read_only(self.url):
                 return
-            stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+            self._drop_engine()
+            if identity is None or _identity(path) != identity:
+                return
+            aside = _unused(path.with_name(f"{path.name}.corrupt-{_now()}"))
             for suffix in ("", "-wal", "-shm"):
                 part = path.with_name(path.name + suffix)
                 if part.exists():
-                    os.replace(part, path.with_name(f"{path.name}.corrupt-{stamp}{suffix}"))
+                    os.replace(part, aside.with_name(aside.name + suffix))
             self.set_aside += 1
-            aside = f"{path.name}.corrupt-{stamp}"
-            logger.warning("%s was damaged: it is now %s, and a new one begins", path, aside)
+            logger.warning("%s was damaged: it is now %s, and a new one begins", path, aside.name)
 
     def _drop_engine(self) -> None:
         if self._engine is not None:
@@ -201,6 +205,16 @@ def _was_sqlite(path: Path) -> bool:
             return MAGIC.startswith(file.read(len(MAGIC)))
     except OSError:
         return False
+
+
+def _now() -> str:
+    return time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+
+
+def _unused(path: Path) -> Path:
+    """This name, or with a number where a file has it: one second may see two of them."""
+    names = (path.with_name(f"{path.name}-{k}") if k else path for k in itertools.count())
+    return next(name for name in names if not name.exists())
 
 
 def _identity(path: Path | None) -> _Identity:

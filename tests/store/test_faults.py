@@ -16,8 +16,9 @@ import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
@@ -119,13 +120,69 @@ def test_a_file_that_somebody_else_has_replaced_already_is_left_alone(path: Path
     """Two processes meet the same damage: the second must leave the first one's new file alone."""
     filled(path).close()
     database = Database(to_url(path))
-    database.read(lambda connection: None)
-    os.replace(path, path.with_suffix(".old"))
-    filled(path).close()
-    database._put_aside()
+    calls = []
+
+    def read(_connection: Connection) -> str:
+        calls.append(None)
+        if len(calls) == 1:
+            os.replace(path, path.with_suffix(".old"))
+            filled(path).close()
+            raise damage()
+        return "read"
+
+    assert database.read(read) == "read"
     database.close()
     assert corrupt_copies(path) == []
     assert database.set_aside == 0
+
+
+def damage() -> sqlite3.DatabaseError:
+    """What SQLite says of a broken page."""
+    error = sqlite3.DatabaseError("database disk image is malformed")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+def test_threads_that_meet_the_same_damage_set_it_aside_once(path: Path) -> None:
+    """What the first has written into the new file stays there."""
+    filled(path).close()
+    database = Database(to_url(path))
+    database.read(lambda connection: None)
+    met, mended = Barrier(2, timeout=60), Event()
+    calls: list[str] = []
+
+    def read(name: str, connection: Connection) -> int:
+        calls.append(name)
+        if calls.count(name) == 1:
+            met.wait()
+            assert name == "first" or mended.wait(60)
+            raise damage()
+        return int(connection.execute(text("SELECT count(*) FROM schedules")).scalar_one())
+
+    def first() -> None:
+        assert database.read(partial(read, "first")) == 0
+        ScheduleStore(path).put(stored())
+        mended.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.submit(first), pool.submit(database.read, partial(read, "second"))
+    assert [each.result() for each in found] == [None, 1]
+    database.close()
+    assert database.set_aside == len(corrupt_copies(path)) == 1
+
+
+def test_damage_twice_within_a_second_keeps_both(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_now", lambda: "now")
+    for _ in range(2):
+        damaged(path)
+        with closing(ScheduleStore(path)) as store:
+            assert store.find(KEY) is None
+    assert [each.name for each in corrupt_copies(path)] == [
+        "s.db.corrupt-now",
+        "s.db.corrupt-now-1",
+    ]
 
 
 # lost and locked files

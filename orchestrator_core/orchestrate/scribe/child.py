@@ -1,7 +1,8 @@
 """The scribe's process: does what it is told, one thing after the other, until its caller is gone.
 
-Run as ``python -m orchestrator_core.orchestrate.scribe.child FD``; `process.py` starts it. First
-comes the store, then one request at a time, and each is answered: by what it gives, or by an error.
+Run as ``python -m orchestrator_core.orchestrate.scribe.child FD IDLE``; `process.py` starts it.
+First comes the store, then one request at a time, and each is answered: by what it gives, or by an
+error. After so many seconds without a request it ends.
 """
 
 from __future__ import annotations
@@ -13,15 +14,12 @@ import socket
 import sys
 from typing import Any, BinaryIO
 
-IDLE = 300.0
-"""Seconds without a request after which this process ends, and its memory is free again."""
 
-
-def main(descriptor: int) -> None:
+def main(descriptor: int, idle: float) -> None:
     # Who stops a scheduler by Ctrl-C wants it to write its last runs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = socket.socket(fileno=descriptor)
-    connection.settimeout(IDLE)
+    connection.settimeout(idle)
     with contextlib.suppress(EOFError, OSError), connection:
         _serve(connection.makefile("rb"), connection.makefile("wb"))
 
@@ -46,4 +44,4 @@ def _answer(request: Any, store: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), float(sys.argv[2]))

@@ -66,6 +66,8 @@ class Desk:
             scribe.end()
 
     def _hired(self, its_own: Store) -> Scribe:
+        if self._scribe is not None and self._scribe.has_left:
+            self._end()
         if self._scribe is None:
             self._scribe = Scribe(its_own)
         return self._scribe

@@ -17,8 +17,14 @@ from typing import Any
 
 from orchestrator_core.store.base import Store
 
+IDLE_SECONDS = 300.0
+"""Without a request for so long the process ends, and its memory is free again."""
+
 END_SECONDS = 1.0
 """How long a scribe that was told to end may take."""
+
+
+_COMMAND = (sys.executable, "-P", "-m", f"{__package__}.child")
 
 
 class Scribe:
@@ -34,7 +40,7 @@ class Scribe:
         with theirs, contextlib.ExitStack() as opened:
             opened.enter_context(ours)
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", f"{__package__}.child", str(theirs.fileno())],
+                [*_COMMAND, str(theirs.fileno()), str(IDLE_SECONDS)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -44,8 +50,13 @@ class Scribe:
             )
             self._requests = opened.enter_context(ours.makefile("wb"))
             self._answers = opened.enter_context(ours.makefile("rb"))
-            self._opened = opened.pop_all()
+            self._socket, self._opened = ours, opened.pop_all()
         self._send(store)
+
+    @property
+    def has_left(self) -> bool:
+        """Did the process end well, as after a long time without a request?"""
+        return self._process.poll() == 0
 
     def do(self, request: Any) -> Any:
         """The answer to a request (see `writing`); waits for it.
@@ -61,14 +72,18 @@ class Scribe:
         return answer
 
     def end(self) -> None:
-        """End the process once it has done what it does now; may be called twice."""
+        """End the process once it has done what it does now, or after `END_SECONDS`; a thread that
+        waits for an answer gets an `EOFError`. May be called twice."""
         with contextlib.suppress(OSError):
-            self._opened.close()
+            # Not closed yet: that would wait for whoever reads.
+            self._socket.shutdown(socket.SHUT_RDWR)
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        with contextlib.suppress(OSError):
+            self._opened.close()
 
     def _send(self, thing: Any) -> None:
         # Goes out piece by piece, and in between others get the interpreter.

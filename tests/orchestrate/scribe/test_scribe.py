@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator_core import Cluster, RunRecord, TaskGraph, TaskRecord, Worker
 from orchestrator_core.orchestrate.memory import Memory
-from orchestrator_core.orchestrate.scribe import writing
+from orchestrator_core.orchestrate.scribe import process, writing
 from orchestrator_core.orchestrate.scribe.desk import ATTEMPTS, Desk
 from orchestrator_core.orchestrate.scribe.process import Scribe
 from orchestrator_core.orchestrate.scribe.writing import (
@@ -69,6 +69,13 @@ def fatal() -> RunRecord:
     if os.environ["SCRIBES_MAKER"] != str(os.getpid()):
         os.kill(os.getpid(), signal.SIGKILL)
     return made("survivor")
+
+
+def stuck() -> RunRecord:
+    """Tells that it has begun, and never ends."""
+    Path(os.environ["SCRIBES_PIPE"]).write_text("begun")
+    signal.pause()
+    raise AssertionError
 
 
 @pytest.fixture
@@ -127,6 +134,47 @@ def test_nothing_is_lost_with_a_scribe_that_dies(
         assert len(store.run("survivor").tasks) == TASKS, "it was written here"
     assert desk.do(WriteRun(partial(made, "a"), learn=False), TASKS).outcome is not None
     assert not desk.has_scribe, "after some that died nobody is hired any more"
+
+
+def test_who_leaves_for_want_of_work_is_no_failure(
+    store: ScheduleStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "IDLE_SECONDS", 0.05)
+    desk = Desk(SafeStore(store), store, here=0)
+    for i in range(ATTEMPTS + 1):
+        desk.do(WriteRun(partial(made, f"r{i}"), learn=False), TASKS)
+        assert desk._scribe is not None
+        assert desk._scribe._process.wait(LONG) == 0
+    monkeypatch.undo()
+    desk.do(WriteRun(partial(made, "last"), learn=False), TASKS)
+    assert desk.has_scribe
+    desk.close()
+
+
+def test_one_that_is_busy_is_ended_without_waiting_for_its_answer(
+    store: ScheduleStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("SCRIBES_PIPE", str(pipe))
+    monkeypatch.setattr(process, "END_SECONDS", 0.05)
+    scribe = Scribe(store)
+    errors: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            scribe.do(WriteRun(stuck, learn=False))
+        except Exception as error:
+            errors.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert pipe.read_text() == "begun"
+    scribe.end()
+    asking.join(LONG)
+    assert isinstance(errors[0], EOFError)
+    assert scribe._process.returncode == -signal.SIGKILL
+    scribe.end()
 
 
 def test_little_is_written_here_and_much_by_a_scribe(store: ScheduleStore) -> None:
