@@ -1,6 +1,7 @@
 """BackgroundWriter: writes happen on a thread of their own, never on an event loop or in a flow.
 
-Whoever submits goes on at once. What cannot be written is dropped, counted and said once.
+Whoever submits goes on at once. What cannot be written is dropped, counted and said; whether it is
+worth trying to write at all is for the store to know (`SafeStore`).
 """
 
 from __future__ import annotations
@@ -8,16 +9,12 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable
 
 CAPACITY = 1000
 """Writes that may wait; beyond that the newest are dropped."""
-
-RETRY_SECONDS = 60.0
-"""How long nothing is written after a write failed."""
 
 CLOSE_SECONDS = 10.0
 """How long `close`, and the end of the process, wait for the writes that are still to be done."""
@@ -34,30 +31,23 @@ class BackgroundWriter:
         writer.submit(lambda: store.add_run(run))
         writer.close()
 
-    When a function raises, the error is logged once, and what comes in the next `retry_seconds` is
-    dropped. `dropped` counts what was not written.
+    When a function raises, the others are called all the same; of errors in a row the first is
+    logged. `dropped` counts what was not written.
     """
 
-    def __init__(
-        self,
-        *,
-        retry_seconds: float = RETRY_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self) -> None:
         self.dropped = 0
-        self._retry_seconds = retry_seconds
-        self._clock = clock
         self._waiting: deque[Callable[[], object]] = deque()
         self._changed = threading.Condition()
         self._unfinished = 0
-        self._failed_until: float | None = None
+        self._is_failing = False
         self._closed = False
         self._thread: threading.Thread | None = None
 
     def submit(self, write: Callable[[], object]) -> bool:
         """Have `write` called soon; False if it is dropped instead. Returns at once."""
         with self._changed:
-            if self._closed or len(self._waiting) >= CAPACITY or self._resting():
+            if self._closed or len(self._waiting) >= CAPACITY:
                 self.dropped += 1
                 return False
             if self._thread is None:
@@ -88,9 +78,6 @@ class BackgroundWriter:
         self._thread.start()
         atexit.register(_close_at_exit, weakref.ref(self))
 
-    def _resting(self) -> bool:
-        return self._failed_until is not None and self._clock() < self._failed_until
-
     def _work(self) -> None:
         while (write := self._next()) is not None:
             try:
@@ -98,7 +85,7 @@ class BackgroundWriter:
             except BaseException as error:  # an exit, too: others still have to be written
                 self._note_failure(error)
             else:
-                self._failed_until = None
+                self._is_failing = False
             finally:
                 del write
                 with self._changed:
@@ -113,18 +100,11 @@ class BackgroundWriter:
 
     def _note_failure(self, error: BaseException) -> None:
         with self._changed:
-            first = self._failed_until is None
-            self._failed_until = self._clock() + self._retry_seconds
-            self.dropped += 1 + len(self._waiting)
-            self._unfinished -= len(self._waiting)
-            self._waiting.clear()
-        if first:
-            logger.warning(
-                "a record of this run could not be written, next try in %g s: %s: %s",
-                self._retry_seconds,
-                type(error).__name__,
-                error,
-            )
+            self.dropped += 1
+        if not self._is_failing:
+            said = "a record of this run could not be written: %s: %s"
+            logger.warning(said, type(error).__name__, error)
+        self._is_failing = True
 
 
 def _close_at_exit(writer: weakref.ref[BackgroundWriter]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,23 +13,9 @@ from orchestrator_core.store import writer as module
 from orchestrator_core.store.writer import BackgroundWriter
 
 
-class Clock:
-    """Time that passes when told."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def writer(clock: Clock) -> Iterator[BackgroundWriter]:
-    writer = BackgroundWriter(clock=clock)
+def writer() -> Iterator[BackgroundWriter]:
+    writer = BackgroundWriter()
     yield writer
     writer.close()
 
@@ -82,52 +67,30 @@ def leave() -> None:
     raise SystemExit(3)
 
 
-def test_an_exit_is_a_write_that_failed(writer: BackgroundWriter, clock: Clock) -> None:
-    done: list[int] = []
-    writer.submit(leave)
-    assert writer.flush(10.0)
-    clock.now = 61.0
-    assert writer.submit(lambda: done.append(1))
-    assert writer.flush(10.0)
-    assert done == [1]
-
-
-def test_a_failure_is_said_once_and_nothing_is_written_for_a_while(
-    writer: BackgroundWriter, clock: Clock, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("bad", [fail, leave])
+def test_what_fails_is_dropped_alone(
+    writer: BackgroundWriter, caplog: pytest.LogCaptureFixture, bad: Callable[[], None]
 ) -> None:
+    """An exit, too."""
     done: list[int] = []
-    with caplog.at_level(logging.WARNING):
-        writer.submit(fail)
-        assert writer.flush(10.0)
-        assert not writer.submit(lambda: done.append(1))
-        clock.now = 61.0
-        assert writer.submit(fail)
-        assert writer.flush(10.0)
-        assert not writer.submit(lambda: done.append(2))
-        clock.now = 122.0
-        assert writer.submit(lambda: done.append(3))
-        assert writer.flush(10.0)
-    assert done == [3]
-    assert writer.dropped == 4
-    (said,) = caplog.records
-    assert "OSError: disk full" in said.getMessage()
-
-
-def test_what_waits_behind_a_failure_is_dropped_too(writer: BackgroundWriter) -> None:
-    gate = threading.Event()
-
-    def fail_later() -> None:
-        gate.wait()
-        fail()
-
-    done: list[int] = []
-    writer.submit(fail_later)
-    for i in range(5):
+    for i in range(3):
         writer.submit(lambda i=i: done.append(i))  # type: ignore[misc]
-    gate.set()
+        writer.submit(bad)
     assert writer.flush(10.0)
-    assert done == []
-    assert writer.dropped == 6
+    assert done == [0, 1, 2]
+    assert writer.dropped == 3
+    assert len(caplog.records) == 3
+
+
+def test_of_errors_in_a_row_the_first_is_said(
+    writer: BackgroundWriter, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        writer.submit(fail)
+    assert writer.flush(10.0)
+    (said,) = caplog.messages
+    assert said == "a record of this run could not be written: OSError: disk full"
+    assert writer.dropped == 3
 
 
 def test_a_writer_that_cannot_keep_up_drops_the_newest(

@@ -16,7 +16,7 @@ class _Schedule(msgspec.Struct):
 
 class _Plan(msgspec.Struct):
     schedule: _Schedule
-    objective: str = "makespan"
+    dated: bool = False
 
 
 NO_CLAIM = Claim(False, math.inf)
@@ -30,5 +30,5 @@ def claim_of(text: bytes) -> Claim:
         plan = msgspec.json.decode(text, type=_Plan)
     except (msgspec.MsgspecError, UnicodeError):
         return NO_CLAIM
-    work = sum([row[5] - row[4] for row in plan.schedule.assignments])
-    return Claim("tardiness" in plan.objective.split(","), work)
+    work = sum([end - start for *_, start, end in plan.schedule.assignments])
+    return Claim(plan.dated, work)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.live.course import Course
+from orchestrator_core.plan.dates import has_deadlines
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.schedule import Schedule
 
@@ -48,6 +49,11 @@ class LivePlan:
             advice.changeover,
             advice.crowding,
         )
+
+    @property
+    def is_dated(self) -> bool:
+        """Are there dates to keep?"""
+        return "tardiness" in self.objective.criteria or has_deadlines(self.instance.graph)
 
     @staticmethod
     def from_json(text: str | bytes) -> LivePlan:

@@ -16,7 +16,8 @@ FORMAT = "orchestrator.live-plan/2"
 
 
 class LivePlanWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """`instance` and `schedule` are JSON of their own formats."""
+    """`instance` and `schedule` are JSON of their own formats; `dated` follows from the others, for
+    who only glances at them (`glance`)."""
 
     format: str
     instance: msgspec.Raw
@@ -28,6 +29,7 @@ class LivePlanWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     max_price: float | None = None
     changeover: float = 0.0
     crowding: float = 1.0
+    dated: bool = False
 
 
 def encode_plan(plan: LivePlan) -> bytes:
@@ -43,6 +45,7 @@ def encode_plan(plan: LivePlan) -> bytes:
             plan.max_price,
             plan.changeover,
             plan.crowding,
+            plan.is_dated,
         )
     )
 

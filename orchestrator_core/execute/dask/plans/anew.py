@@ -10,7 +10,6 @@ then on, with its own workers, promise and record. Plans that are followed are m
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from distributed.metrics import monotonic, time
 
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.plans.planning import Planning
+from orchestrator_core.execute.dask.steer.alarm import Alarm
 from orchestrator_core.execute.dask.steer.live_tasks import LiveTasks
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.graph.cluster import Cluster, Worker
@@ -54,8 +54,7 @@ class Anew:
         self._roster, self._tasks, self._planning = roster, tasks, planning
         self._runs, self._fault = runs, fault
         self._judged: WeakKeyDictionary[GraphRun, Judged] = WeakKeyDictionary()
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._look)
 
     def changed(self) -> None:
         """A worker has joined and described itself, or left; or a run came that nobody could be
@@ -65,16 +64,12 @@ class Anew:
 
     def cancel(self) -> None:
         """Look no more."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.cancel()
 
     def _wake(self, seconds: float) -> None:
-        if self._timer is None:
-            self._timer = self._loop.call_later(seconds, self._look)
+        self._alarm.set(monotonic() + seconds)
 
     def _look(self) -> None:
-        self._timer = None
         try:
             cluster = self._roster.cluster()
             if cluster is not None and not _look_alike(cluster.workers):

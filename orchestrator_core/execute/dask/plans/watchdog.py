@@ -7,9 +7,9 @@ its tasks on its event loop, and imports there what they need, which takes long 
 on slow disks: one that has not ended a task yet is given more time, or it would be stopped at each
 start anew. Whoever is taken off is begun anew by its nanny, as Dask does it after its five minutes:
 a worker that is only told that nobody knows it ends for good, and its nanny with it. Who comes back
-may not have been hung: from then on all are given twice the time. Who cannot hear says nothing of
-others: while the scheduler's own loop stands still, nobody is silent; and if nobody at all is
-heard, it is hardly the workers that are hung.
+may not have been hung: from then on all are given twice the time that it was given, up to Dask's
+five minutes. Who cannot hear says nothing of others: while the scheduler's own loop stands still,
+nobody is silent; and if nobody at all is heard, it is hardly the workers that are hung.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ TASKS = 3.0
 FIRST = 6.0
 """So many times longer may a worker be silent until it has ended its first task."""
 
+MOST = 300.0
+"""Seconds beyond which nobody is given twice the time: Dask looks then, too."""
+
 DEAF = 1.0
 """After so many seconds without a look, silence is counted from anew."""
 
@@ -58,7 +61,7 @@ class Watchdog:
         """
         self._scheduler, self._patience, self._longest = scheduler, patience, longest
         self._has_run = has_run
-        self._taken_off: set[Hashable] = set()
+        self._taken_off: dict[Hashable, float] = {}
         self._leaving: set[asyncio.Task[object]] = set()
         self._looked = self._awake = 0.0
 
@@ -72,7 +75,7 @@ class Watchdog:
         if len(hung) == len(self._scheduler.workers):
             return 0
         for worker in hung:
-            self._taken_off.add(_lasting(worker))
+            self._taken_off[_lasting(worker)] = self._patience
             silent = now - worker.last_seen
             log.warning(
                 "worker %s has not been heard of for %.1f s and is taken off the cluster; what it "
@@ -87,10 +90,9 @@ class Watchdog:
 
     def joined(self, worker: WorkerState) -> None:
         """A worker is there; was it taken off for being hung?"""
-        who = _lasting(worker)
-        if who in self._taken_off:
-            self._taken_off.discard(who)
-            self._patience *= 2.0
+        given = self._taken_off.pop(_lasting(worker), 0.0)
+        # Not doubled for each of several that were taken off together.
+        self._patience = max(self._patience, min(2.0 * given, MOST))
 
     def _hung(self, now: float) -> Iterable[WorkerState]:
         usual = max(self._patience, MISSED * heartbeat_interval(len(self._scheduler.workers)))

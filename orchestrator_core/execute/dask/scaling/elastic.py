@@ -39,7 +39,7 @@ REFRESH_SECONDS = 1.0
 """An answer is thought over again after this time, and after ten times of what it took."""
 
 FRESH_SECONDS = 5.0
-"""An older answer is no answer."""
+"""So long after the next one could have been there an answer is no answer."""
 
 CROWDED = 0.6
 """Part of all memory beyond which Dask itself asks for more workers."""
@@ -50,12 +50,12 @@ PLAIN = frozenset({"target", "n", "key", "attribute"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What was recommended, `at` a moment of the monotonic clock, for runs of these `tasks`; is the
-    plan of each of them `followed`?"""
+    """What was recommended, `until` a moment of the monotonic clock, for runs of these `tasks`; is
+    the plan of each of them `followed`?"""
 
     advice: Recommendation
     tasks: frozenset[str]
-    at: float
+    until: float
     followed: bool = True
 
 
@@ -169,7 +169,7 @@ class Elastic:
         answer = self._answer
         if answer is None or not runs:
             return None
-        return answer if monotonic() - answer.at <= FRESH_SECONDS + self._refresh else None
+        return answer if monotonic() <= answer.until else None
 
     def _is_crowded(self) -> bool:
         workers = self._scheduler.workers.values()
@@ -225,7 +225,7 @@ class Elastic:
             return
         tasks = frozenset(name for run in question.runs for name in run.instance.graph.names)
         followed = all(run.followed for run in question.runs)
-        self._answer = Answer(advice, tasks, monotonic(), followed)
+        self._answer = Answer(advice, tasks, self._next + took + FRESH_SECONDS, followed)
 
 
 def _grouping(

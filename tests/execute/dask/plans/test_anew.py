@@ -189,9 +189,28 @@ async def test_one_more_of_the_same_is_no_reason_to_ask(
     futures = c.get(graph, list(graph), sync=False)
     await both_blocked(s)
     async with Worker(s.address, nthreads=1, name=NEW, memory_limit=0):
-        await until(lambda: session.anew._timer is not None)
+        await until(lambda: session.anew._alarm._timer is not None)
         session.anew._look()
         await Event("go").set()
         assert await c.gather(futures) == [1] * len(graph)
         await stop(s, plugin)
     assert len(advisor.asked) == 1
+
+
+@cluster_test(**NO_MEMORY)
+async def test_a_change_is_looked_at_soon_whoever_else_waits(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """A run that was judged often waits for long until it is again."""
+    advisor = Choosy()
+    plugin = plugin_of(advisor)
+    session = await start(s, plugin)
+    graph, _ = two_blocked()
+    futures = c.get(graph, list(graph), sync=False)
+    await both_blocked(s)
+    session.anew._wake(3600.0)
+    async with Worker(s.address, nthreads=2, name="other", memory_limit=0):
+        await until(lambda: bool(open_run(session).notes))
+        await Event("go").set()
+        assert await c.gather(futures) == [1] * len(graph)
+    await stop(s, plugin)

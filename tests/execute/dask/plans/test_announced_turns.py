@@ -168,5 +168,11 @@ def test_a_claim_is_read_off_a_plan() -> None:
     assert claim_of(plan.to_json()) == Claim(False, 2.5)
     dated = LivePlan(instance, Schedule(rows), 4.5, Objective.of("makespan,tardiness"))
     assert claim_of(dated.to_json()) == Claim(True, 2.5)
+    graph = TaskGraph.build()
+    for name in ("t0", "t1"):
+        graph.task(name, seconds=1.0, deadline=600.0)
+    due = LivePlan(Instance.price(graph.done(), instance.cluster), Schedule(rows), 4.5)
+    assert claim_of(due.to_json()) == Claim(True, 2.5)
+    assert LivePlan.from_json(due.to_json()).course(()).is_dated
     for text in (b"", b"{}", b"\xff", b'{"schedule": {"assignments": [[1]]}}'):
         assert claim_of(text) == NO_CLAIM

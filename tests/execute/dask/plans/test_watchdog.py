@@ -115,6 +115,25 @@ async def test_who_comes_back_was_not_hung(c: Client, s: Scheduler, a: Worker, b
     del data
 
 
+@cluster_test(nthreads=[("127.0.0.1", 1)] * 4, worker_kwargs={"heartbeat_interval": "1h"})
+async def test_several_that_come_back_are_one_reason_to_wait_longer(
+    c: Client, s: Scheduler, *workers: Worker
+) -> None:
+    data = await with_data(c)
+    with pytest.MonkeyPatch.context() as patch:
+        clock = Clock(patch, s, *workers[:3])
+        states = [s.workers[each.address] for each in workers[:3]]
+        assert clock.look(10.3) == 3
+        for state in states:
+            clock.dog.joined(state)
+        assert clock.dog._patience == 20.0
+        for _ in range(6):
+            clock.dog._taken_off[states[0].name] = clock.dog._patience
+            clock.dog.joined(states[0])
+        assert clock.dog._patience == watchdog.MOST
+    del data
+
+
 @cluster_test(Worker=Nanny, worker_kwargs={})
 async def test_who_has_a_nanny_is_begun_anew(c: Client, s: Scheduler, a: Nanny, b: Nanny) -> None:
     """Told by Dask that nobody knows it, a worker that is well ends for good."""

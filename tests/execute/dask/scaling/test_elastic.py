@@ -18,6 +18,7 @@ from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.dask.scaling import elastic as elastic_module
 from orchestrator_core.execute.dask.scaling.downscaling import pins
 from orchestrator_core.execute.dask.scaling.elastic import PLAIN, Elastic
+from orchestrator_core.execute.dask.scaling.sizing import Question
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.scaling.scaling import Remaining
 from orchestrator_core.graph.task import Edge, Task
@@ -363,7 +364,28 @@ async def test_an_old_answer_is_no_answer(
     usual = await target_of(c)
     elastic = elastic_on(s, lambda: runs, [])
     await told(c, 6)
-    monkeypatch.setattr(elastic_module, "FRESH_SECONDS", -1.0)
+    end = elastic_module.monotonic() + elastic_module.FRESH_SECONDS + 60.0
+    monkeypatch.setattr(elastic_module, "monotonic", lambda: end)
+    assert s.adaptive_target() == usual
+    elastic.uninstall()
+
+
+@cluster_test()
+async def test_an_answer_lasts_until_the_next_could_be_there(
+    c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that takes long is not thought over again for long."""
+    runs = [run_of(s, [f"t-{i}" for i in range(6)])]
+    usual = await target_of(c)
+    elastic = elastic_on(s, lambda: runs, [])
+    await told(c, 6)
+    now = elastic_module.monotonic()
+    monkeypatch.setattr(elastic_module, "monotonic", lambda: now)
+    advice = elastic._answer.advice
+    elastic._learn(Question(tuple(runs), {}, 5.0), advice, took=10.0)
+    now += 109.0
+    assert s.adaptive_target() == 6
+    now += 10.0
     assert s.adaptive_target() == usual
     elastic.uninstall()
 
