@@ -44,7 +44,7 @@ class Publisher:
             return
         self._thread.join(seconds)
         if self._thread.is_alive():
-            slow = TimeoutError(f"the server did not answer within {PATIENCE_SECONDS:g} s")
+            slow = TimeoutError("the server did not answer in time")
             self._failed("The artifacts are not published yet", slow)
 
     def _work(self) -> None:

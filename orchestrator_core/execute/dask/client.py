@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from orchestrator_core.errors import InvalidCluster
+from orchestrator_core.errors import InvalidCluster, OrchestratorError
 from orchestrator_core.execute.dask.plugin import FOR_BLOCKS, FOR_FLOWS, OrchestratorPlugin
 from orchestrator_core.execute.dask.watch.rpc import PLAN_BYTES
 from orchestrator_core.execute.directives import Hold, Slot
@@ -61,6 +61,7 @@ def enter(client: Client, token: str, **options: Any) -> Any:
 
     Raises:
         InvalidInput: naming the option that cannot be used.
+        OrchestratorError: if others take it off each time.
     """
     return _sync(client, _enter, token, options)
 
@@ -178,10 +179,12 @@ async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:
 async def _enter(client: Any, token: str, options: Mapping[str, Any]) -> None:
     plugin = OrchestratorPlugin(**options)
     plugin.guests.decide, plugin.name = True, FOR_BLOCKS
-    for _ in range(TRIES):
+    for tried in range(TRIES + 1):
         if await client.run_on_scheduler(_welcome, token, client.id, plugin):
             return
-        await client.register_plugin(plugin)
+        if tried < TRIES:
+            await client.register_plugin(plugin)
+    raise OrchestratorError("others took the plugin off the scheduler each time that it came")
 
 
 async def _leave(client: Any, token: str, timeout: float) -> bool:

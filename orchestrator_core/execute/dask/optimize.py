@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
@@ -69,6 +71,7 @@ class optimize:
         self._ready_seconds = ready_seconds
         self._stop_seconds = stop_seconds
         self._token = ""
+        self._entering: asyncio.Task[Any] | None = None
         where = {"store": store} if store is None or isinstance(store, str) else {"advisor": store}
         self._options = {**where, "mode": mode, **options}
 
@@ -76,7 +79,12 @@ class optimize:
         if self._client.asynchronous:
             raise TypeError('this client is asynchronous: write "async with optimize(client)"')
         self._check_open()
-        self._client.sync(self._enter)
+        try:
+            self._client.sync(self._enter)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self._client.sync(self._abandon)
+            raise
         return cast("Client", self._client)
 
     def __exit__(
@@ -90,7 +98,12 @@ class optimize:
 
     async def __aenter__(self) -> Client:
         self._check_open()
-        await self._enter()
+        try:
+            await self._enter()
+        except BaseException:
+            with contextlib.suppress(Exception):
+                await self._exit()
+            raise
         return cast("Client", self._client)
 
     async def __aexit__(
@@ -112,13 +125,20 @@ class optimize:
             raise ClosedClientError(f"{self._client} is closed: optimize needs one that is not")
 
     async def _enter(self) -> None:
-        self._token = uuid4().hex
+        self._token, self._entering = uuid4().hex, asyncio.current_task()
         await calls.enter(self._client, self._token, **self._options)
         if self._ready_seconds is None:
             if holdup := await calls.wait_willing(self._client):
                 log.warning("graphs are left to Dask for now; %s", holdup)
         elif self._ready_seconds > 0:
             await calls.wait_ready(self._client, self._ready_seconds)
+
+    async def _abandon(self) -> None:
+        """Who waited to enter was stopped, as by Ctrl-C, and the loop knows nothing of that."""
+        if self._entering is not None:
+            self._entering.cancel()
+            await asyncio.wait([self._entering])
+        await self._exit()
 
     async def _exit(self) -> None:
         await calls.leave(self._client, self._token, self._stop_seconds)

@@ -235,8 +235,7 @@ class OrchestratorPlugin(SchedulerPlugin):
         self._guarded("remove_client", lambda session: session.remove_client(client))
         if (self.guests.decide or self.place is not None) and self.session is not None:
             # It may be back in a moment; and nothing leaves in the middle of what goes on now.
-            timer = asyncio.get_running_loop().call_later(LOST_SECONDS, self._look_for_guests)
-            self._undo.append(timer.cancel)
+            asyncio.get_running_loop().call_later(LOST_SECONDS, self._look_for_guests)
 
     def valid_workers_downscaling(
         self, scheduler: Scheduler, workers: list[WorkerState]

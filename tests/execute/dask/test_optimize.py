@@ -11,6 +11,7 @@ from dask.delayed import delayed
 from distributed import Client, Scheduler, Worker
 from distributed.client import ClosedClientError
 
+from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
 from orchestrator_core.execute.dask.plugin import FOR_BLOCKS
 from orchestrator_core.execute.record import RunRecord
@@ -167,6 +168,53 @@ async def test_what_is_only_loaded_is_waited_for(
     assert plugin.session.advisory.is_ready
     assert ours(caplog) == []
     await stop(s, plugin)
+
+
+async def never(*_: object) -> str:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+@cluster_test()
+async def test_who_is_stopped_while_entering_leaves_nothing_behind(
+    c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "wait_willing", never)
+    entering = asyncio.ensure_future(optimize(c, Writer()).__aenter__())
+    await until(lambda: FOR_BLOCKS in s.plugins)
+    entering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await entering
+    assert FOR_BLOCKS not in s.plugins
+
+
+def test_nor_does_who_is_stopped_by_the_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's loop does not hear of that."""
+    monkeypatch.setattr(client, "wait_willing", never)
+    with Client(processes=False, n_workers=1, dashboard_address=None) as c:
+        plugins, sync, running = c.cluster.scheduler.plugins, c.sync, []
+
+        def interrupted(call: Any) -> None:
+            monkeypatch.setattr(c, "sync", sync)
+            running.append(asyncio.run_coroutine_threadsafe(call(), c.loop.asyncio_loop))
+            sync(until, lambda: FOR_BLOCKS in plugins)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(c, "sync", interrupted)
+        with pytest.raises(KeyboardInterrupt), optimize(c, Writer()):
+            raise AssertionError
+        assert FOR_BLOCKS not in plugins
+        assert running[0].cancelled()
+
+
+@cluster_test()
+async def test_a_plugin_that_cannot_stay_is_told_of(
+    c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_welcome", lambda *_, **__: False)
+    with pytest.raises(OrchestratorError, match="took the plugin off the scheduler"):
+        await optimize(c, Writer()).__aenter__()
+    assert FOR_BLOCKS not in s.plugins
 
 
 @cluster_test()

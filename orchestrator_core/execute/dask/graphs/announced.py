@@ -146,19 +146,24 @@ class Announcements:
             return []
         gone = [key for key in keys if key in run.epochs and key in run.epochs[key].coming]
         for key in gone:
+            self._forget(key, run.epochs[key])
             run.withdraw(key)
-            self._epochs.pop(key, None)
         return gone
 
     def end(self, run_id: str) -> None:
         """The client wants no more records of the run."""
         run = self._runs.pop(run_id, None)
         if run is not None:
-            for key in run.labels:
-                self._epochs.pop(key, None)
+            for key, epoch in run.epochs.items():
+                self._forget(key, epoch)
             for epoch in set(run.epochs.values()):
                 self._over(epoch)
             self._given_up(run)
+
+    def _forget(self, key: Key, epoch: Epoch) -> None:
+        """Unless another run has announced the same key since."""
+        if self._epochs.get(key) is epoch:
+            del self._epochs[key]
 
     def end_of(self, client: str) -> None:
         """A client is gone, and with it those who would say that its runs have ended."""
