@@ -7,7 +7,8 @@
     │   ├── InvalidInstance     durations that do not fit the graph and the cluster
     │   ├── InvalidFormat       a file or a JSON text that cannot be read
     │   ├── InvalidBudget       a planning budget that cannot be kept
-    │   └── InvalidGoal         what a function is to be conducted for is not known
+    │   ├── InvalidGoal         what a function is to be conducted for is not known
+    │   └── UnknownFlow         no flow by that name
     ├── InvalidSchedule         a schedule that breaks a rule of the problem
     ├── InvalidCertificate      a certificate that does not prove the bound that it names
     ├── InfeasibleInstance      no schedule exists; the smallest cause is named
@@ -17,7 +18,8 @@
     ├── ClusterError            a Dask cluster that cannot be reached, or has no plugin
     └── StoreError              the database of schedules and runs cannot be used
         ├── SchemaMismatch      it was written by another version of the project
-        └── UnknownRun          no run with that id
+        ├── UnknownRun          no run with that id
+        └── DamagedBlob         (of `store.codec`) a record is not what was written
 
 A message names the thing, what was found, what was possible, and what to do.
 """

@@ -6,11 +6,14 @@ out (`execute/dask/steer/steering.py`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 Key = Hashable
 """What the host calls a task; Dask's keys are strings, numbers and tuples of these."""
+
+K = TypeVar("K", bound=Key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,19 @@ class Hold:
     sent: frozenset[Key] = frozenset()
     done: frozenset[Key] = frozenset()
     patience: float = 2.0
+
+
+def keyed(holds: Mapping[str, Hold], key_of: Mapping[str, K]) -> dict[K, Hold]:
+    """Holds that speak of names, by key; what speaks of names that have none is left out."""
+
+    def keys(names: Iterable[Key]) -> frozenset[K]:
+        return frozenset(key_of[str(name)] for name in names if str(name) in key_of)
+
+    return {
+        key_of[name]: Hold(keys(hold.sent), keys(hold.done), hold.patience)
+        for name, hold in holds.items()
+        if name in key_of
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # no such locks there
+except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 
@@ -29,10 +29,12 @@ class Neighbours:
         process: number of this one.
 
     Raises:
-        OSError: if there can be no such folder.
+        OSError: if there can be no such folder, or the system has no such locks.
     """
 
     def __init__(self, device: str, folder: Path | None = None, process: int | None = None) -> None:
+        if fcntl is None:
+            raise OSError(f"{os.name} has no locks that processes share")
         self._folder = folder or Path(tempfile.gettempdir(), f"orchestrator-devices-{os.getuid()}")
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._device = re.sub(r"[^A-Za-z0-9.-]", "-", device)
@@ -42,8 +44,7 @@ class Neighbours:
     def alone(self) -> Iterator[None]:
         """Within it no other process looks or says anything."""
         with open(self._folder / f"{self._device}.lock", "w") as file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def say(self, nbytes: int, running: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator_core.execute.directives import Hold, Key, Slot
+from orchestrator_core.execute.directives import Hold, Slot, keyed
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.graph.text import as_name
 from orchestrator_core.origin import origin_of
@@ -137,13 +137,4 @@ def note_starts(schedule: Schedule, submissions: Iterable[Submission]) -> None:
 
 def holds(by_name: Mapping[str, Hold], submissions: Iterable[Submission]) -> dict[str, Hold]:
     """What waits for what, by key; what speaks of tasks that were not submitted is left out."""
-    key_of: dict[Key, str] = {submission.name: submission.key for submission in submissions}
-
-    def keys(names: Iterable[Key]) -> frozenset[Key]:
-        return frozenset(key_of[name] for name in names if name in key_of)
-
-    return {
-        key_of[name]: Hold(keys(hold.sent), keys(hold.done), hold.patience)
-        for name, hold in by_name.items()
-        if name in key_of
-    }
+    return keyed(by_name, {each.name: each.key for each in submissions})

@@ -99,6 +99,12 @@ def run(
     return jax.lax.scan(step, list(carry), list(xs), steps, scan.reverse, scan.unroll)
 
 
+def whole(scan: Scan, consts: Arrays, carry: Arrays, xs: Arrays) -> list[Any]:
+    """All that a scan makes, as it was."""
+    last, ys = run(scan, range(len(scan.ys)), consts, carry, xs)
+    return [*last, *ys]
+
+
 def in_chunks(graph: Graph, pair: Pair, chunks: Chunks) -> Graph:
     """The graph in which the pair keeps carries at the starts of chunks."""
     scan = pair.forward

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.recurrence.chunks import run
+from orchestrator_core.conductor.recurrence.chunks import whole
 from orchestrator_core.conductor.recurrence.einsum import Leaves, Operand, multiplied, results
 from orchestrator_core.conductor.recurrence.factors import Factor, Term
 from orchestrator_core.conductor.recurrence.readings import Readings, State
@@ -85,11 +85,7 @@ class _Convolved:
         finite = [jnp.isfinite(each).all() for each in made]
         good = jnp.all(jnp.stack([*finite, *self._good]))
 
-        def looped() -> list[Any]:
-            last, ys = run(scan, range(len(scan.ys)), consts, carry, xs)
-            return [*last, *ys]
-
-        return list(jax.lax.cond(good, lambda: made, looped))
+        return list(jax.lax.cond(good, lambda: made, lambda: whole(scan, consts, carry, xs)))
 
     def _made(self, consts: Arrays, carry: Arrays, xs: Arrays) -> list[Any]:
         leaves = Leaves(self._found, consts, xs)

@@ -21,9 +21,8 @@ import jax.numpy as jnp
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.scan import Scan
 from orchestrator_core.conductor.ir.value import Value
-from orchestrator_core.conductor.recurrence.chunks import Chunks, run
+from orchestrator_core.conductor.recurrence.chunks import Chunks, run, whole
 from orchestrator_core.conductor.recurrence.decayed import (
     CHUNK,
     FROM,
@@ -90,7 +89,7 @@ class _Chunked:
         if not self._is_guarded:
             return made
         finite = jnp.all(jnp.stack([jnp.isfinite(each).all() for each in made]))
-        return list(jax.lax.cond(finite, lambda: made, lambda: _looped(scan, consts, carry, xs)))
+        return list(jax.lax.cond(finite, lambda: made, lambda: whole(scan, consts, carry, xs)))
 
     def _made(self, consts: Arrays, carry: Arrays, xs: Arrays) -> list[Any]:
         scan, chunks = self._scan, self._chunks
@@ -150,8 +149,3 @@ def _size(found: Readings) -> int:
     best: int = 2 ** round(math.log2(max(2.0, min(sides))))
     most: int = 2 ** int(math.log2(found.scan.length))
     return min(max(best, 16), 16 if many else 128, most)
-
-
-def _looped(scan: Scan, consts: Arrays, carry: Arrays, xs: Arrays) -> list[Any]:
-    last, ys = run(scan, range(len(scan.ys)), consts, carry, xs)
-    return [*last, *ys]

@@ -115,13 +115,8 @@ def tile_graph(runner: Runner) -> Graph:
     return read(_jax.trace(program, [*values, *now, at, at]))
 
 
-def skipped_tiles(runner: Runner, count: dict[Role, int]) -> int:
-    """How many tiles are proven to change nothing by positions alone."""
-    return int(_gone(runner, count).sum())
-
-
 def _gone(runner: Runner, count: dict[Role, int]) -> Any:
-    """Which, of (outer tiles, inner tiles)."""
+    """Which tiles are proven to change nothing by positions alone, of (outer, inner)."""
     if runner.is_skipping:
         return gone(runner.one, runner.size, count)
     return np.full((count[runner.one.outer], count[runner.one.inner]), False)

@@ -1,7 +1,8 @@
 """Session: the plugin's life on one scheduler; its parts, and what passes between them.
 
-Called on the event loop only. It guards nothing: whoever calls (`plugin`, `rpc`) catches what is
-raised and reports it through `fault`, which ends the session's steering when it happens again.
+Called on the event loop only. It guards nothing: the plugin catches what its hooks raise, and tells
+`fault`, which ends the session's steering when it happens again; what a client's call (`watch.rpc`)
+raises goes to that client.
 """
 
 from __future__ import annotations

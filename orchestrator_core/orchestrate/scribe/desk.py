@@ -32,11 +32,6 @@ class Desk:
         self._scribe: Scribe | None = None
         self._one_by_one = threading.Lock()
 
-    @property
-    def has_scribe(self) -> bool:
-        """Does another process do the work?"""
-        return self._scribe is not None
-
     def do(self, request: Any, tasks: int) -> Any:
         """The answer to a request that concerns so many tasks."""
         with self._one_by_one:

@@ -8,13 +8,13 @@ pickle a run, piece by piece: other threads go on meanwhile.
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import socket
 import subprocess
 import sys
 from typing import Any
 
+from orchestrator_core.helper_process import environment
 from orchestrator_core.store.base import Store
 
 IDLE_SECONDS = 300.0
@@ -44,7 +44,7 @@ class Scribe:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=_environment(),
+                env=environment(),
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
@@ -89,9 +89,3 @@ class Scribe:
         # Goes out piece by piece, and in between others get the interpreter.
         pickle.dump(thing, self._requests, pickle.HIGHEST_PROTOCOL)
         self._requests.flush()
-
-
-def _environment() -> dict[str, str]:
-    """Ours, with our import path, and no threads for linear algebra."""
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}

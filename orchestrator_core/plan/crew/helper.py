@@ -21,6 +21,7 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
+from orchestrator_core.helper_process import environment
 from orchestrator_core.plan.crew.messages import Ask, Gone, Idle, News, Stop
 
 HANGS_AFTER = 1.0
@@ -58,7 +59,7 @@ class Helper:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
-                env=_environment(),
+                env=environment(),
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
@@ -143,9 +144,3 @@ def _drain(box: queue.SimpleQueue[Any], kind: type = object) -> None:
                 kept.append(message)
     for message in kept:
         box.put(message)
-
-
-def _environment() -> dict[str, str]:
-    """Ours, with our import path, and no threads for linear algebra."""
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}

@@ -71,11 +71,6 @@ class Beam:
             np.empty(len(side.need)),
         )
 
-    @property
-    def width_now(self) -> int:
-        """Partial schedules side by side."""
-        return len(self._parts.now)
-
     def go(self, many: int, limit: float) -> None:
         """Look at up to `many` partial schedules; schedules that are not within the limit, seconds,
         are of no interest."""

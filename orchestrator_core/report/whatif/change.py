@@ -30,10 +30,6 @@ class Change:
     faster: Mapping[str, float] = field(default_factory=dict)
     memory: float = 1.0
 
-    @property
-    def is_nothing(self) -> bool:
-        return not (self.add or self.remove or self.faster) and self.memory == 1.0
-
     def instance(self, prices: RunPrices) -> Instance:
         """The run with the change.
 

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from orchestrator_core.conductor.tile import price
 from orchestrator_core.conductor.tile.blocks import Blocks
 from orchestrator_core.conductor.tile.leaf import interval_of_leaf
-from orchestrator_core.conductor.tile.price import skipped_tiles
 from orchestrator_core.conductor.tile.run import Runner
 
 from .tiling import SMALL, assert_same, check, compiled, flat, in_tiles, passes
@@ -53,7 +53,7 @@ def none_in_the_first_rows(i: Array, j: Array) -> Array:
 def skipped(graph: Any) -> list[int]:
     """Of each pass, how many of its nine tiles are known to be left out."""
     runners = [node.params["runner"] for node in passes(graph)]
-    return [skipped_tiles(runner, {"i": 3, "j": 3}) for runner in runners]
+    return [int(price._gone(runner, {"i": 3, "j": 3}).sum()) for runner in runners]
 
 
 def test_a_mask_made_of_positions_leaves_tiles_out(qkv: Any) -> None:

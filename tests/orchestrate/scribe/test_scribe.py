@@ -133,7 +133,7 @@ def test_nothing_is_lost_with_a_scribe_that_dies(
         assert desk.do(WriteRun(fatal, learn=False), TASKS).outcome is not None
         assert len(store.run("survivor").tasks) == TASKS, "it was written here"
     assert desk.do(WriteRun(partial(made, "a"), learn=False), TASKS).outcome is not None
-    assert not desk.has_scribe, "after some that died nobody is hired any more"
+    assert desk._scribe is None, "after some that died nobody is hired any more"
 
 
 def test_who_leaves_for_want_of_work_is_no_failure(
@@ -147,7 +147,7 @@ def test_who_leaves_for_want_of_work_is_no_failure(
         assert desk._scribe._process.wait(LONG) == 0
     monkeypatch.undo()
     desk.do(WriteRun(partial(made, "last"), learn=False), TASKS)
-    assert desk.has_scribe
+    assert desk._scribe is not None
     desk.close()
 
 
@@ -181,9 +181,9 @@ def test_little_is_written_here_and_much_by_a_scribe(store: ScheduleStore) -> No
     desk = Desk(SafeStore(store), store, here=TASKS)
     try:
         desk.do(WriteRun(partial(made, "a"), learn=False), TASKS)
-        assert not desk.has_scribe
+        assert desk._scribe is None
         desk.do(WriteRun(partial(made, "b"), learn=False), TASKS)
-        assert desk.has_scribe
+        assert desk._scribe is not None
     finally:
         desk.close()
     assert {line.run_id for line in store.runs()} == {"a", "b"}

@@ -113,7 +113,7 @@ def test_workers_that_are_alike_are_not_told_apart():
     instance = Instance.from_arrays([[2.0] * 3, [3.0] * 3], [])
     (beam, _) = beams(instance, 10.0)
     beam.go(1, 9.0)
-    assert beam.width_now == 2
+    assert len(beam._parts.now) == 2
 
 
 def test_a_task_that_takes_no_time_waits_for_no_thread():
@@ -132,7 +132,7 @@ def test_narrow_beams_end_with_a_schedule_of_all_tasks_or_none(width):
         beam = Beam(side, Way(width, 1, 1.0, 0.02, 0.0, 0))
         found = best_of(beam, 180.0)
         assert found is None or 120.0 <= found[0] <= 180.0
-        assert beam.width_now <= width
+        assert len(beam._parts.now) <= width
 
 
 def test_it_gives_up_when_it_is_out_of_patience():

@@ -22,9 +22,9 @@ from orchestrator_core.execute.dask.plans.company import LONGER, beside_others
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.declined import Declined
 from orchestrator_core.execute.dask.plans.unfollowed import course_of
-from orchestrator_core.execute.dask.steer.slots import holds_of, slots_of, turned
+from orchestrator_core.execute.dask.steer.slots import slots_of, turned
 from orchestrator_core.execute.dask.steer.steering import Steering
-from orchestrator_core.execute.directives import Key, Slot
+from orchestrator_core.execute.directives import Key, Slot, keyed
 from orchestrator_core.execute.live import Course, LivePlan
 from orchestrator_core.execute.turns import Claim
 
@@ -229,7 +229,7 @@ class Planning:
         assert plan is not None
         work = float((plan.schedule.end - plan.schedule.start).sum())
         turn = self._control.turn(run, Claim(course is not None and course.is_dated, work))
-        self._steering.follow(turned(slots, turn), holds_of(advice.holds, run.snapshot))
+        self._steering.follow(turned(slots, turn), keyed(advice.holds, run.snapshot.key_of))
         if course is not None:
             self._control.begin(run, course, plan.predicted, advice.prefetch, turn)
 

@@ -1,7 +1,8 @@
 """Which of the ways to follow a plan this version of distributed allows.
 
-The director replaces three methods on live objects. Each must exist, take what we expect, and be
-nobody else's replacement yet; else worker restrictions, which every version has, must do.
+The director replaces three methods on live objects, and a fourth, `send_all`, where it can. Each of
+the three must exist, take what we expect, and be nobody else's replacement yet; else worker
+restrictions, which every version has, must do.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from orchestrator_core.errors import InvalidSchedule
 from orchestrator_core.execute.dask.graphs.followed import Tasks
-from orchestrator_core.execute.directives import Hold, Key, Slot
+from orchestrator_core.execute.directives import Key, Slot
 from orchestrator_core.execute.turns import Turn
 from orchestrator_core.plan.schedule import Schedule
 
@@ -83,17 +83,3 @@ def _check(
         if key in seen:
             raise InvalidSchedule(f"the schedule places {name!r} twice", rule="once", task=name)
         seen.add(key)
-
-
-def holds_of(holds: Mapping[str, Hold], snapshot: Tasks) -> dict[Key, Hold]:
-    """The holds by key; what speaks of tasks that are not in the graph is left out."""
-
-    def keys(names: Iterable[Key]) -> frozenset[Key]:
-        found = (snapshot.key_of.get(str(name)) for name in names)
-        return frozenset(key for key in found if key is not None)
-
-    return {
-        snapshot.key_of[name]: Hold(keys(hold.sent), keys(hold.done), hold.patience)
-        for name, hold in holds.items()
-        if name in snapshot.key_of
-    }
