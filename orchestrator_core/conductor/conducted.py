@@ -6,8 +6,6 @@ import contextvars
 import functools
 import inspect
 import sys
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
@@ -15,27 +13,18 @@ import jax
 
 from orchestrator_core.conductor.dispatch import Dispatch
 from orchestrator_core.conductor.explaining.explanation import Explanation, explanation_of
-from orchestrator_core.conductor.given import STAGES, Given
+from orchestrator_core.conductor.given import Given
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.placing import why_spread
 from orchestrator_core.conductor.planning.planner import Pins, Planner
 from orchestrator_core.conductor.planning.text import plan_of
-from orchestrator_core.conductor.traced import Traced, trace, tracing_for
+from orchestrator_core.conductor.traced import Traced, tracing_for
+from orchestrator_core.conductor.traces import Traces
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 is_off = contextvars.ContextVar("conductor_is_off", default=False)
-
-MOST_TRACED = 128
-"""Combinations of shapes, types and constants of one function that are remembered."""
-
-MOST_CONSTANTS = 16
-"""Python numbers in the same place, or states of the same objects: a function that needs more of
-them as constants would be compiled again and again."""
-
-NOT_COMPARABLE = "an argument is neither an array nor can it be compared from call to call"
-CHANGING = "numbers or attributes that it needs as constants change from call to call"
 
 
 class Conducted(Generic[P, T]):
@@ -56,25 +45,17 @@ class Conducted(Generic[P, T]):
         "_dispatch",
         "_has_learned",
         "_is_plain",
-        "_known",
         "_last",
-        "_lock",
         "_pins",
-        "_planner",
         "_quick",
-        "_stages",
-        "_variants",
+        "_traces",
         "goal",
         "original",
     )
 
     def __init__(self, original: Callable[P, T], goal: Goal, pins: Pins | None = None) -> None:
         self.original, self.goal, self._pins = original, goal, pins
-        self._planner = Planner(pins)
-        self._lock = threading.Lock()
-        self._known: OrderedDict[Any, Traced] = OrderedDict()
-        self._stages: OrderedDict[Any, int] = OrderedDict()
-        self._variants: OrderedDict[Any, int] = OrderedDict()
+        self._traces = Traces(original, goal, Planner(pins))
         self._last: Traced | None = None
         self._dispatch, self._has_learned = Dispatch(), False
         self._quick = self._dispatched()
@@ -166,9 +147,8 @@ class Conducted(Generic[P, T]):
     def plan(self) -> dict[str, Any]:
         """All that was decided until now, as plain data for JSON: ``conduct(f, plan=...)`` decides
         the same again."""
-        with self._lock:
-            programs = [known.program for known in self._known.values() if known.program]
-        planned = [each for p in programs for each in p.family() if each.is_planned]
+        programs = (each for known in self._traces.programs for each in known.family())
+        planned = [each for each in programs if each.is_planned]
         found = {each.planned.signature: (each.what, each.sites) for each in planned}
         triples = [(what, digest, sites) for digest, (what, sites) in found.items()]
         return plan_of(name_of(self.original), self.goal, triples)
@@ -189,54 +169,8 @@ class Conducted(Generic[P, T]):
         return jax.jit(functools.partial(self)).lower(*args, **kwargs)
 
     def traced(self, args: Any, kwargs: Any) -> tuple[Given, Traced]:
-        """What is known of the function for these arguments. Of Python numbers, as many types are
-        taken as constants as it takes to trace it."""
-        plain = given = Given(args, kwargs)
-        first = self._stages.get(plain.place, 0) if plain.key is not None else 0
-        traced: Traced | None = None
-        for stage in range(first, len(STAGES)):
-            given = Given(args, kwargs, STAGES[stage]) if stage else plain
-            if stage > first and len(given.arrays) == len(plain.arrays):
-                continue
-            traced = self._known_or_new(plain, given)
-            if traced.program is not None:
-                self._remember_stage(plain, stage)
-                return given, traced
-        assert traced is not None
-        return given, traced
-
-    def _known_or_new(self, plain: Given, given: Given) -> Traced:
-        if given.key is None:
-            return Traced(None, NOT_COMPARABLE)
-        with self._lock:
-            if given.key in self._known:
-                self._known.move_to_end(given.key)
-                return self._known[given.key]
-        if self._variants.get(plain.place, 0) > MOST_CONSTANTS:
-            return Traced(None, CHANGING)
-        traced = trace(self.original, given, self.goal, self._planner)
-        return traced if traced.is_of_this_trace else self._kept(plain, given, traced)
-
-    def _kept(self, plain: Given, given: Given, traced: Traced) -> Traced:
-        """That of whichever thread was first."""
-        with self._lock:
-            self._known.setdefault(given.key, traced)
-            if given is not plain or plain.place != plain.key:
-                self._variants[plain.place] = self._variants.pop(plain.place, 0) + 1
-            _forget_oldest(self._known)
-            _forget_oldest(self._variants)
-            return self._known.get(given.key, traced)
-
-    def _remember_stage(self, plain: Given, stage: int) -> None:
-        if stage:
-            with self._lock:
-                self._stages[plain.place] = stage
-                _forget_oldest(self._stages)
-
-
-def _forget_oldest(recent: OrderedDict[Any, Any]) -> None:
-    while len(recent) > MOST_TRACED:
-        recent.popitem(last=False)
+        """What is known of the function for these arguments."""
+        return self._traces.of(args, kwargs)
 
 
 def _takes_nothing(function: Callable[..., Any]) -> bool:

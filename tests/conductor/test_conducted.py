@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from orchestrator_core.conductor import Conducted, conduct, conducted, off
+from orchestrator_core.conductor import Conducted, conduct, off
+from orchestrator_core.conductor import traces as module
 from tests.conductor.toys import exponentials, install
 
 X = jnp.arange(4.0)
@@ -154,7 +155,7 @@ def test_flags_and_sizes_are_constants_where_they_must_be() -> None:
 def test_numbers_that_change_from_call_to_call_are_not_compiled_each_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(conducted, "MOST_CONSTANTS", 2)
+    monkeypatch.setattr(module, "MOST_CONSTANTS", 2)
     traces = []
 
     def function(x: jax.Array, times: int) -> jax.Array:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor import conduct
-from orchestrator_core.conductor.conducted import CHANGING, MOST_CONSTANTS, NOT_COMPARABLE
 from orchestrator_core.conductor.state import MOST_BYTES, state_of
+from orchestrator_core.conductor.traces import CHANGING, MOST_CONSTANTS, NOT_COMPARABLE
 
 X = jnp.arange(3.0)
 
