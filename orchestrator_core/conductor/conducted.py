@@ -13,6 +13,7 @@ import jax
 
 from orchestrator_core.conductor.dispatch import Dispatch
 from orchestrator_core.conductor.explaining.explanation import Explanation, explanation_of
+from orchestrator_core.conductor.explaining.summary import NOT_CALLED
 from orchestrator_core.conductor.given import Given
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.placing import why_spread
@@ -138,7 +139,7 @@ class Conducted(Generic[P, T]):
             spread = why_spread(given.arrays)
             traced = Traced(None, spread) if spread and traced.program is not None else traced
         elif self._last is None:
-            traced = Traced(None, "it was not called yet: give `explain` the arguments of a call")
+            traced = Traced(None, NOT_CALLED)
         else:
             traced = self._last
         return explanation_of(name_of(self.original), self.goal, traced.program, traced.reason)

@@ -56,9 +56,9 @@ class Goal:
         _one_of("objective", self.objective, OBJECTIVES)
         _one_of("precision", self.precision, PRECISIONS)
         _one_of("check", self.check, CHECKS)
-        for name in sorted(self.allow or ()):
+        for name in sorted(self.allow or (), key=repr):
             _one_of("allow", name, REWRITES)
-        for name in sorted(self.deny):
+        for name in sorted(self.deny, key=repr):
             _one_of("deny", name, REWRITES)
         if self.memory is not None and self.memory <= 0:
             raise InvalidGoal(f"memory={self.memory!r}: expected bytes > 0, or None for no limit")

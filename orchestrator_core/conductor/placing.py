@@ -15,7 +15,10 @@ from jax.sharding import AbstractMesh, Mesh, Sharding
 
 from orchestrator_core.conductor import _jax
 
-PLACED = "it says on which of several devices arrays are, and what is predicted is for one device"
+PLACED = (
+    "its code names several devices, and what is predicted is for one; the part of each is conducted "
+    "within a shard_map with check_vma=False: shard_map(conduct(f), ...)"
+)
 VARYING = (
     "it is within a shard_map that checks over which axes arrays vary; "
     "with check_vma=False it is conducted"

@@ -49,6 +49,7 @@ def test_memory_that_is_none(given: Any) -> None:
         ({"budget_s": float("nan")}, "seconds >= 0"),
         ({"budget_s": None}, "seconds >= 0"),
         ({"budget_s": "soon"}, "seconds >= 0"),
+        ({"allow": ["tiling", None]}, "algebra, recurrence, loops, tiling"),
         ({"allow": 5}, "algebra, recurrence, loops, tiling"),
         ({"deny": None}, "algebra, recurrence, loops, tiling"),
         ({"goal": "memory"}, "expected a Goal"),

@@ -8,6 +8,8 @@ from orchestrator_core.conductor.explaining.section import Section
 from orchestrator_core.conductor.explaining.words import SIZES, TIMES, amount, change, ratio
 from orchestrator_core.conductor.goal import Goal
 
+NOT_CALLED = "nothing is known yet: call it, or give `explain` the arguments of a call"
+
 
 def goal_in_words(goal: Goal) -> str:
     """``for time``, ``for memory, at most 2 GB, sums may be reordered only``."""
@@ -25,6 +27,8 @@ def goal_in_words(goal: Goal) -> str:
 
 def summary(reason: str, sections: Sequence[Section]) -> str:
     """What was changed, and what is predicted to come of it."""
+    if reason == NOT_CALLED:
+        return reason
     if reason:
         return f"it runs as it was: {reason}"
     sites = sum(len(section.sites) for section in sections)

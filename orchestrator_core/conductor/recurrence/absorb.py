@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator_core.conductor.cost import price, this_device
+from orchestrator_core.conductor.cost import Price, price, this_device
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -41,7 +41,7 @@ def absorb(graph: Graph, node: Node, goal: Goal) -> tuple[Graph, list[Site]]:
     made = in_place_of(graph, [node, *found.late], done, outputs)
     if goal.decided(NAME, node.source, FOUND) is None and not _gains(graph, made, goal):
         return graph, []
-    reason = f"{len(found.nodes)} operations leave no arrays of all steps"
+    reason = _why(len(found.nodes), before, after)
     return made, [Site(NAME, node.source, FOUND, CHOSEN, reason, before, after)]
 
 
@@ -62,8 +62,14 @@ def absorb_shared(graph: Graph, loops: Sequence[Node], goal: Goal) -> tuple[Grap
     before, after = price(graph), price(made)
     if not count or not _is_taken(loops[0], FOUND_SHARED, before, after, goal):
         return graph, []
-    reason = f"{count} operations leave no arrays of all steps"
+    reason = _why(count, before, after)
     return made, [Site(NAME, loops[0].source, FOUND_SHARED, CHOSEN_SHARED, reason, before, after)]
+
+
+def _why(operations: int, before: Price, after: Price) -> str:
+    if after.temp_bytes <= before.temp_bytes:
+        return f"{operations} operations leave no arrays of all steps"
+    return f"{operations} operations are done in the loop, and what is dear in a step before it"
 
 
 def _done(part: Graph, node: Node, found: Gathered, goal: Goal) -> Graph:

@@ -99,9 +99,11 @@ def test_what_runs_as_it_was_has_a_reason(function: Any, args: Any, reason: str)
 
 
 def test_before_the_first_call_there_is_nothing_to_say() -> None:
-    assert "not called yet" in str(conduct(jnp.sin).explain())
+    said = str(conduct(jnp.sin).explain())
+    assert "nothing is known yet: call it" in said
+    assert "it runs as it was" not in said
     # A function without arguments can be explained at once.
-    assert "not called yet" not in str(conduct(lambda: jnp.ones(3)).explain())
+    assert "nothing is known yet" not in str(conduct(lambda: jnp.ones(3)).explain())
 
 
 def test_the_last_call_is_explained() -> None:
