@@ -16,8 +16,8 @@ from jax.sharding import AbstractMesh, Mesh, Sharding
 from orchestrator_core.conductor import _jax
 
 PLACED = (
-    "its code names several devices, and what is predicted is for one; the part of each is conducted "
-    "within a shard_map with check_vma=False: shard_map(conduct(f), ...)"
+    "its code names several devices, and what is predicted is for one; the part of each is "
+    "conducted within a shard_map with check_vma=False: shard_map(conduct(f), ...)"
 )
 VARYING = (
     "it is within a shard_map that checks over which axes arrays vary; "
