@@ -161,11 +161,11 @@ class Board:
 
     def _schedule(self, name: str, schedule: Schedule) -> tuple[float | None, str]:
         """(its makespan if it is valid, else what is wrong with it)."""
-        schedule = finished(self.judge, schedule, self.value, self._left)
-        value = self.judge.value(schedule)
-        if not self.judge.better(value, self.value):
-            return schedule.makespan, ""
         try:
+            schedule = finished(self.judge, schedule, self.value, self._left)
+            value = self.judge.value(schedule)
+            if not (self.judge.better(value, self.value) or any(map(math.isnan, value))):
+                return schedule.makespan, ""
             check_schedule(self.instance, schedule)
         except InvalidSchedule as error:
             return None, f"gave an invalid schedule: {error}"

@@ -29,7 +29,7 @@ from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.delayed import delayed
 from orchestrator_core.plan.lane import Lane
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
-from orchestrator_core.plan.objective import MAKESPAN, Objective
+from orchestrator_core.plan.objective import CRITERIA, MAKESPAN, Objective
 from orchestrator_core.plan.planner import Brief, Planner, Proposal
 from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Assignment, Schedule
@@ -235,10 +235,29 @@ def test_a_hint_is_the_first_incumbent() -> None:
     assert result.schedule == best
 
 
-def test_an_invalid_hint_is_named_and_passed_by() -> None:
-    result = plan(topcuoglu(), planners=["heft"], hint=Schedule([Assignment("t0", "w0", 0, 1)]))
-    assert result.planner == "heft"
+def pair() -> Instance:
+    """Two tasks in a row, on either of two workers."""
+    return Instance.from_arrays([[1.0, 2.0], [1.0, 2.0]], [(0, 1, 8.0)], seconds_per_byte=0.1)
+
+
+INVALID = {
+    "lacks a task": [Assignment("t0", "w0", 0, 1)],
+    "has one twice": [Assignment("t0", "w0", 0, 1)] * 2,
+    "is of another graph": [Assignment("load", "w0", 0, 1), Assignment("t1", "w0", 1, 2)],
+    "lacks a transfer": [Assignment("t0", "w0", 0, 1), Assignment("t1", "w1", 1, 3)],
+    "ends at no time": [Assignment("t0", "w0", 0, math.nan), Assignment("t1", "w0", 1, 2)],
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("hint", INVALID)
+def test_an_invalid_hint_is_named_and_passed_by(hint: str, criterion: str) -> None:
+    given = Schedule(INVALID[hint])
+    result = plan(pair(), Budget(iterations=5), hint=given, objective=criterion)
+    assert result.planner != "hint"
     assert "invalid" in result.attempts[0].note
+    check_schedule(pair(), result.schedule)
 
 
 def test_when_nobody_takes_it_all_reasons_are_told() -> None:

@@ -102,7 +102,10 @@ def _held_at_destination(rows: Rows, uses: Uses) -> Claims:
     order = np.argsort(key, kind="stable")
     begin, until = rows.schedule.transfer_end[order].copy(), np.zeros(len(order))
     away = np.flatnonzero(uses.worker != rows.worker[rows.row_of[uses.unit]])
-    place = np.searchsorted(key[order], uses.unit[away] * w + uses.worker[away])
+    asked = uses.unit[away] * w + uses.worker[away]
+    place = np.searchsorted(key[order], asked)
+    if len(np.setdiff1d(asked, key)):
+        raise InvalidSchedule("an output is used where it is not, and never sent", rule="transfer")
     np.minimum.at(begin, place, uses.first[away])
     np.maximum.at(until, place, uses.last[away])
     row = rows.row_of[rows.sent[order]]

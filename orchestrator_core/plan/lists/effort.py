@@ -9,7 +9,7 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.engine.decoder import only_threads
-from orchestrator_core.plan.engine.expand import Problem, expand
+from orchestrator_core.plan.engine.expand import Problem, expand, frozen
 from orchestrator_core.plan.engine.ranks import downward_rank
 
 SECONDS_OF_ANY = 2e-4
@@ -58,5 +58,7 @@ def _widest_level(problem: Problem) -> int:
     """Most tasks that have equally many others before them on the longest path."""
     if problem.n_tasks == 0:
         return 0
-    depth = downward_rank(problem, np.ones(problem.n_tasks), 0.0, 0.0)
+    # Counted from the first tasks, whenever they are released.
+    at_once = problem._replace(release=frozen(np.zeros(problem.n_tasks)))
+    depth = downward_rank(at_once, np.ones(problem.n_tasks), 0.0, 0.0)
     return int(np.bincount(depth.astype(np.int64)).max())

@@ -9,9 +9,11 @@ planned.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,13 +27,16 @@ from orchestrator_core.plan.realtime.feasibility import feasibility
 from orchestrator_core.plan.realtime.flows import Flow, PeriodicFlow, SporadicFlow
 from orchestrator_core.plan.realtime.overlap import HYPERPERIODS, Cycle, Flows, cycle
 from orchestrator_core.plan.realtime.prove import load
-from orchestrator_core.plan.realtime.server import gap_of, response, server_of
+from orchestrator_core.plan.realtime.server import first_deadline, gap_of, response, server_of
 from orchestrator_core.plan.realtime.unroll import Release, hyperperiod, releases, unroll
 from orchestrator_core.plan.realtime.verdict import Feasible, Infeasible, Unknown
 from orchestrator_core.plan.schedule import Schedule
 
 LARGEST = 5_000
 """Most task instances in a hyperperiod that is planned as it is."""
+
+MOST_SLOTS = 50_000
+"""Most task instances where flows are served: to look at so many takes a second."""
 
 SHOWN = 3
 """Flows whose slots are written out."""
@@ -88,15 +93,18 @@ def admit(
 
     Raises:
         InvalidInput: for what is no cluster or no flows; if there is no flow, two have one name,
-            one is priced on another cluster, or takes from the cluster's stock, which no repetition
-            can do for ever.
+            or tasks that would be called alike, one is priced on another cluster, or takes from the
+            cluster's stock, which no repetition can do for ever.
     """
     _check(cluster, flows)
     check_budget(budget)
     crowded = _overused(flows)
     if crowded is not None:
         return crowded
-    return _Admission(cluster, flows, budget or Budget()).decide()
+    repeated = _repeated(flows)
+    if isinstance(repeated, Refused):
+        return repeated
+    return _Admission(cluster, flows, repeated, budget or Budget()).decide()
 
 
 def _check(cluster: Cluster, flows: Sequence[Flow]) -> None:
@@ -152,11 +160,13 @@ def _share(flow: Flow, workers: set[int]) -> float:
 class _Admission:
     """One admission in the making."""
 
-    def __init__(self, cluster: Cluster, flows: Sequence[Flow], budget: Budget) -> None:
+    def __init__(
+        self, cluster: Cluster, flows: Sequence[Flow], repeated: _Repeated, budget: Budget
+    ) -> None:
         load()
         self.cluster, self.budget = cluster, budget
         self.until = time.perf_counter() + budget.seconds
-        self.flows, self.served, self.length = _periodic(flows)
+        self.flows, self.served, self.length = repeated
         self.asked = {flow.name: flow for flow in flows}
 
     def decide(self) -> Admitted | Refused:
@@ -209,22 +219,23 @@ class _Admission:
         try:
             verdict = feasibility(unroll(self.cluster, members), budget)
         except InfeasibleInstance as error:
-            return Refused(f"{error}", proves, _flows_of([error.task or ""]))
+            return Refused(f"{error}", proves, _flows_of([error.task or ""], members))
         if isinstance(verdict, Feasible):
             return self._admitted(verdict.schedule, members, begin, self.length)
-        return _refused(verdict, proves)
+        return _refused(verdict, proves, members)
 
     def _overlapping(self, begin: float, budget: Budget) -> Admitted | Refused:
         """Some deadlines reach into the next hyperperiod, wherever it begins."""
         repeated = Flows(self.cluster, self.flows, self.length, begin)
+        members = releases(self.flows, self.length, begin, self.length)
         most = max(1, min(HYPERPERIODS, int(LARGEST / _size(self.flows, self.length))))
         try:
             found = cycle(repeated, most, budget)
         except InfeasibleInstance as error:
-            return Refused(f"{error}", not self.served, _flows_of([error.task or ""]))
+            return Refused(f"{error}", not self.served, _flows_of([error.task or ""], members))
         if isinstance(found, Cycle):
             return self._admitted(found.schedule, found.members, begin, found.length)
-        return _refused(found, proves=not self.served)
+        return _refused(found, not self.served, members)
 
     def _admitted(
         self, schedule: Schedule, members: list[Release], begin: float, length: float
@@ -247,29 +258,72 @@ def _whole(members: Sequence[Release], length: float) -> bool:
     return all(r.at + r.flow.relative_deadline <= length * (1 + 1e-9) for r in members)
 
 
-def _refused(verdict: Infeasible | Unknown, proves: bool) -> Refused:
+def _refused(verdict: Infeasible | Unknown, proves: bool, members: Sequence[Release]) -> Refused:
     if isinstance(verdict, Infeasible):
-        return Refused(verdict.reason, proves, _flows_of(verdict.conflict))
+        return Refused(verdict.reason, proves, _flows_of(verdict.conflict, members))
     return Refused(verdict.reason, proven=False)
 
 
-def _periodic(flows: Sequence[Flow]) -> tuple[list[PeriodicFlow], tuple[str, ...], float]:
-    """(flows and servers, names of those that are served, hyperperiod in seconds)."""
+class _Repeated(NamedTuple):
+    """Flows and servers, the names of those that are served, and the hyperperiod in seconds."""
+
+    flows: list[PeriodicFlow]
+    served: tuple[str, ...]
+    length: float
+
+
+def _repeated(flows: Sequence[Flow]) -> _Repeated | Refused:
+    """What is to be repeated, or why no slots can do."""
     regular = [flow for flow in flows if isinstance(flow, PeriodicFlow)]
-    length = float(hyperperiod([flow.period for flow in regular])) if regular else None
+    length = _hyperperiod(regular) if regular else None
     if length is not None and _size(regular, length) > LARGEST:
         regular, length = [], max(flow.period for flow in regular)
     served = [flow for flow in flows if flow not in regular]
+    at_once = [flow.name for flow in served if first_deadline(flow) <= 0]
+    if at_once:
+        return Refused(
+            f"{shown(at_once[0])} would run in slots, which it may have to wait for, and one of its "
+            "tasks is due at once",
+            proven=False,
+            flows=tuple(at_once),
+        )
     if length is None:
         length = max(server_of(flow, None).period for flow in served)
     servers = [server_of(flow, length) for flow in served]
-    return [*regular, *servers], tuple(flow.name for flow in served), length
+    return _few_enough(_Repeated([*regular, *servers], tuple(f.name for f in served), length))
+
+
+def _few_enough(repeated: _Repeated) -> _Repeated | Refused:
+    size = _size(repeated.flows, repeated.length)
+    if not repeated.served or size <= MOST_SLOTS:
+        return repeated
+    most = min((f for f in repeated.flows if f.name in repeated.served), key=lambda f: f.period)
+    return Refused(
+        f"it takes slots for {size:.3g} tasks, of which {MOST_SLOTS:,} are looked at: all together "
+        f"repeat every {repeated.length:.4g} s, and {shown(most.name)} needs a slot every "
+        f"{most.period:.4g} s. Give it a longer deadline, or admit the flows of long periods apart",
+        proven=False,
+        flows=(most.name,),
+    )
+
+
+def _hyperperiod(flows: Sequence[PeriodicFlow]) -> float:
+    """In seconds; infinity where it is too long to be told."""
+    try:
+        return float(hyperperiod([flow.period for flow in flows]))
+    except OverflowError:
+        return math.inf
 
 
 def _size(flows: Sequence[PeriodicFlow], length: float) -> float:
     return sum(flow.instance.graph.n_instances * length / flow.period for flow in flows)
 
 
-def _flows_of(tasks: Sequence[str]) -> tuple[str, ...]:
-    """The flows whose names the unrolled tasks begin with."""
-    return tuple(dict.fromkeys(task.rsplit("/", 2)[0] for task in tasks if task))
+def _flows_of(tasks: Sequence[str], members: Sequence[Release]) -> tuple[str, ...]:
+    """The flows whose unrolled tasks these are."""
+    flow_of = {
+        release.task_name(name): release.flow.name
+        for release in members
+        for name in release.flow.instance.graph.names
+    }
+    return tuple(dict.fromkeys(flow_of[task] for task in tasks if task in flow_of))

@@ -29,8 +29,7 @@ def server_of(flow: Flow, length: float | None) -> Server:
         length: seconds of which the server's period shall be a whole part, or None.
     """
     gap, deadline = gap_of(flow), _deadline(flow)
-    first = float(flow.instance.graph.deadline.min())
-    period = min(gap, min(deadline, first) / 2)
+    period = min(gap, first_deadline(flow) / 2)
     if length is not None:
         period = length / math.ceil(length / period - 1e-9)
     return Server(flow.name, flow.instance, period, deadline - period)
@@ -81,6 +80,11 @@ def _extent(schedule: Schedule, slots: list[Release]) -> tuple[Floats, Floats]:
 def gap_of(flow: Flow) -> float:
     """Seconds between two releases, or two arrivals, at least."""
     return flow.gap if isinstance(flow, SporadicFlow) else flow.period
+
+
+def first_deadline(flow: Flow) -> float:
+    """Seconds from an arrival to the first moment at which something of it is due."""
+    return min(_deadline(flow), float(flow.instance.graph.deadline.min()))
 
 
 def _deadline(flow: Flow) -> float:

@@ -10,8 +10,10 @@ from math import floor, gcd, lcm, log10
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.errors import InvalidInput
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.graph.text import shown
 from orchestrator_core.plan.realtime.flows import PeriodicFlow
 
 
@@ -66,12 +68,15 @@ def unroll(cluster: Cluster, members: Sequence[Release]) -> Instance:
 
     Raises:
         InfeasibleInstance: if some task cannot even alone end by its deadline.
+        InvalidInput: if tasks of two flows would have one name.
     """
     graphs = [release.flow.instance.graph for release in members]
     first = np.cumsum([0, *(len(graph) for graph in graphs)])
     tasks = list(zip(members, graphs, strict=True))
+    names = [r.task_name(name) for r, g in tasks for name in g.names]
+    _check_names(names, members)
     graph = TaskGraph.from_columns(
-        [r.task_name(name) for r, g in tasks for name in g.names],
+        names,
         kinds=[g.kind(i) for _, g in tasks for i in range(len(g))],
         output_bytes=_joined([g.output_bytes for g in graphs]),
         release=_joined([r.at + g.release for r, g in tasks]),
@@ -94,3 +99,12 @@ def unroll(cluster: Cluster, members: Sequence[Release]) -> Instance:
 
 def _joined(columns: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(columns)
+
+
+def _check_names(names: Sequence[str], members: Sequence[Release]) -> None:
+    if len(set(names)) < len(names):
+        flows = dict.fromkeys(release.flow.name for release in members)
+        raise InvalidInput(
+            f"of the flows {', '.join(map(shown, flows))} two have tasks that would be called alike, "
+            "as 'flow/number/task'; rename one"
+        )

@@ -25,10 +25,12 @@ def chain(n: int) -> Instance:
     return Instance.from_arrays(np.ones((n, 4)), [(i, i + 1, 0.0) for i in range(n - 1)])
 
 
+EDGES = [(a, b, 0.0) for a in (0, 1) for b in (2, 3, 4)] + [(b, 5, 0.0) for b in (2, 3, 4)]
+
+
 def test_levels_are_counted() -> None:
     """Two roots, three tasks behind both, one behind them: 6 tasks, of which 3 are alike."""
-    edges = [(a, b, 0.0) for a in (0, 1) for b in (2, 3, 4)] + [(b, 5, 0.0) for b in (2, 3, 4)]
-    effort = Effort.of(Instance.from_arrays(np.ones((6, 2)), edges), 0.1)
+    effort = Effort.of(Instance.from_arrays(np.ones((6, 2)), EDGES), 0.1)
     assert (effort.choices, effort.scans, effort.decode) == (12, 18.0, 0.0)
 
 
@@ -39,6 +41,13 @@ def test_rules_that_look_at_all_ready_tasks_take_long_where_these_are_many(name:
     assert BY_NAME[name].seconds(wide) > 0.5
     assert BY_NAME[name].seconds(narrow) < 0.1
     assert BY_NAME["heft"].seconds(wide) == BY_NAME["heft"].seconds(narrow)
+
+
+@pytest.mark.parametrize("release", [1.0, 1.76e9, 1.7e15])
+def test_when_tasks_are_released_says_nothing_of_how_many_are_ready(release: float) -> None:
+    """Dates are seconds, and were taken for depths: 8 GB for a release of 1e9 s."""
+    later = Instance.from_arrays(np.ones((6, 2)), EDGES, release=np.full(6, release))
+    assert Effort.of(later, 0.1) == Effort.of(Instance.from_arrays(np.ones((6, 2)), EDGES), 0.1)
 
 
 MEASURED = {

@@ -172,6 +172,45 @@ def test_a_hyperperiod_that_is_too_long_is_served_in_slots() -> None:
         assert answer.response[name] <= period
 
 
+def test_so_is_one_that_no_float_can_tell() -> None:
+    periods = np.random.default_rng(0).uniform(1.0, 100.0, 60).tolist()
+    assert hyperperiod(periods) > 10**309
+    flows = [PeriodicFlow(f"f{i}", single(0.001), period) for i, period in enumerate(periods)]
+    answer = admit(ONE, flows, PATIENT)
+    assert isinstance(answer, Admitted)
+    assert len(answer.served) == 60
+
+
+def test_more_slots_than_can_be_looked_at_are_refused_at_once() -> None:
+    """A day has 1.7 million of them."""
+    day = PeriodicFlow("day", single(60.0), 86_400)
+    answer = admit(ONE, [day, SporadicFlow("soon", single(0.001), gap=10, deadline=0.1)], PATIENT)
+    assert isinstance(answer, Refused)
+    assert not answer.proven
+    assert answer.flows == ("soon",)
+    assert "slots for 1.73e+06 tasks" in answer.reason
+    assert "'soon' needs a slot every 0.05 s" in answer.reason
+
+
+def test_what_is_due_at_once_can_wait_for_no_slot() -> None:
+    graph = TaskGraph.from_tasks([Task("t", seconds=0, deadline=0)])
+    instance = Instance.price(graph, ONE)
+    answer = admit(ONE, [SporadicFlow("s", instance, gap=10, deadline=5)])
+    assert isinstance(answer, Refused)
+    assert "'s' would run in slots" in answer.reason
+    assert isinstance(admit(ONE, [PeriodicFlow("s", instance, 10)]), Admitted)
+
+
+def test_names_with_slashes_are_told_apart_or_refused() -> None:
+    long = Instance.price(TaskGraph.from_tasks([Task("ns/t", seconds=3.0)]), ONE)
+    answer = admit(ONE, [PeriodicFlow("f", long, 9), PeriodicFlow("g", single(1), 3, deadline=1)])
+    assert isinstance(answer, Refused)
+    assert set(answer.flows) == {"f", "g"}
+    inner = Instance.price(TaskGraph.from_tasks([Task("1/t", seconds=1.0)]), ONE)
+    with pytest.raises(InvalidInput, match="'a', 'a/0' two have tasks that would be called alike"):
+        admit(ONE, [PeriodicFlow("a", inner, 10), PeriodicFlow("a/0", single(1), 5)])
+
+
 def test_what_cannot_be_asked() -> None:
     other = Cluster([Worker("x")])
     with pytest.raises(InvalidInput, match="no flows"):
