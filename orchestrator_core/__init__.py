@@ -51,7 +51,12 @@ if TYPE_CHECKING:
     from orchestrator_core.plan.objectives.pareto import pareto
     from orchestrator_core.plan.objectives.robust import robust_plan
     from orchestrator_core.plan.portfolio import plan
-    from orchestrator_core.plan.realtime import admit, feasibility
+    from orchestrator_core.plan.realtime import (
+        PeriodicFlow,
+        SporadicFlow,
+        admit,
+        feasibility,
+    )
     from orchestrator_core.plan.repair import Repairer, check_replan, replan
     from orchestrator_core.plan.result import Attempt, PlanResult, PlanStatus
     from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
@@ -81,6 +86,7 @@ _HOME = {
     "Orchestrator": "orchestrate",
     "OrchestratorError": "errors",
     "OrchestratorPlugin": "execute.dask.plugin",
+    "PeriodicFlow": "plan.realtime",
     "PlanRecord": "execute.record",
     "PlanResult": "plan.result",
     "PlanStatus": "plan.result",
@@ -91,6 +97,7 @@ _HOME = {
     "Schedule": "plan.schedule",
     "ScheduleStore": "store.sql",
     "SchemaMismatch": "errors",
+    "SporadicFlow": "plan.realtime",
     "StoreError": "errors",
     "TableCosts": "costs.model",
     "Task": "graph.task",
@@ -139,6 +146,7 @@ __all__ = [
     "Orchestrator",
     "OrchestratorError",
     "OrchestratorPlugin",
+    "PeriodicFlow",
     "PlanRecord",
     "PlanResult",
     "PlanStatus",
@@ -149,6 +157,7 @@ __all__ = [
     "Schedule",
     "ScheduleStore",
     "SchemaMismatch",
+    "SporadicFlow",
     "StoreError",
     "TableCosts",
     "Task",

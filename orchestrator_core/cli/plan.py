@@ -116,13 +116,18 @@ def _target(target: str, parameters: Sequence[str]) -> FileTarget | FlowTarget:
 
 
 def _effort(asked: Effort) -> Effort:
-    """What was asked for; a budget that cannot be is wrong usage, said before anything is done."""
-    from orchestrator_core.errors import InvalidBudget
+    """What was asked for; a budget or a planner that cannot be is wrong usage, said before anything
+    is done."""
+    from orchestrator_core.errors import InvalidBudget, InvalidInput
+    from orchestrator_core.plan.portfolio import choose, registered
 
     try:
         asked.budget  # noqa: B018
+        choose(registered(), asked.planners or None)
     except InvalidBudget as error:
         raise typer.BadParameter(str(error), param_hint="'--seconds'") from None
+    except InvalidInput as error:
+        raise typer.BadParameter(str(error), param_hint="'--planner'") from None
     return asked
 
 

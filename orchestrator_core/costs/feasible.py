@@ -72,6 +72,13 @@ def _check_places(graph: TaskGraph, cluster: Cluster, pairs: NDArray[np.bool_]) 
         raise InfeasibleInstance(f"task {graph.names[task]!r} {cause}", task=graph.names[task])
 
 
+def _alike(resource: str, cluster: Cluster) -> str:
+    """Is it another spelling of what a worker has?"""
+    offered = dict.fromkeys(name for worker in cluster.workers for name in worker.resources)
+    meant = [name for name in offered if name != resource and name.lower() == resource.lower()]
+    return f" (is {meant[0]!r} meant?)" if meant else ""
+
+
 def _cause(graph: TaskGraph, cluster: Cluster, task: int) -> str:
     """What is missing, told for the task's first mode."""
     mode = int(graph.mode_ptr[task])
@@ -83,7 +90,10 @@ def _cause(graph: TaskGraph, cluster: Cluster, task: int) -> str:
         best = max(cluster.workers, key=lambda worker: worker.resources.get(resource, 0.0))
         have = best.resources.get(resource, 0.0)
         if amount > have:
-            return f"needs {amount:g} {resource}; the best worker, {best.name!r}, has {have:g}"
+            other = _alike(resource, cluster)
+            return (
+                f"needs {amount:g} {resource}; the best worker, {best.name!r}, has {have:g}{other}"
+            )
     memory = float(needed_memory(graph)[mode])
     large = max(cluster.workers, key=lambda worker: worker.memory)
     if memory > large.memory:
@@ -107,7 +117,7 @@ def _check_deadlines(graph: TaskGraph, seconds: Floats) -> None:
         return
     best = np.minimum.reduceat(seconds.min(axis=1), graph.mode_ptr[:-1])
     end = earliest_ends(graph, best)
-    late = end > graph.deadline * (1 + 1e-12)
+    late = end > graph.deadline * (1 + 1e-9)  # as exact as schedules are checked
     if late.any():
         task = int(graph.topological[np.argmax(late[graph.topological])])
         raise InfeasibleInstance(

@@ -45,11 +45,11 @@ def check_costs(costs: object) -> None:
 def check_quantile(quantile: object) -> None:
     """
     Raises:
-        InvalidInstance: unless it is a part of all runs.
+        InvalidInstance: unless it is a part of all runs, neither none nor all.
     """
-    if not (isinstance(quantile, Real) and 0 <= float(quantile) <= 1):
+    if not (isinstance(quantile, Real) and 0 < float(quantile) < 1):
         raise InvalidInstance(
-            f"quantile={shown(quantile)}: expected a number from 0 to 1, such as 0.5"
+            f"quantile={shown(quantile)}: expected a number between 0 and 1, such as 0.5"
         )
 
 

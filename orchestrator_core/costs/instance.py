@@ -63,7 +63,7 @@ class Instance:
 
         Raises:
             InvalidInstance: if the model does not know a task; it is named. For a quantile that is
-                not from 0 to 1.
+                not between 0 and 1.
         """
         check_given(graph, cluster)
         model = GraphCosts() if costs is None else costs

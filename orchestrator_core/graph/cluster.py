@@ -5,6 +5,7 @@ Time in seconds, sizes in bytes, rates in bytes per second.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -71,11 +72,13 @@ class Cluster:
         otherwise = Link() if link is None else link
         check_links(members, otherwise, table)
         w = len(members)
-        matrices = np.zeros((3, w, w))
-        for a in range(w):
-            for b in range(w):
-                if a != b:
-                    matrices[:, a, b] = inverse(find_link(members[a], members[b], table, otherwise))
+        matrices = np.empty((3, w, w))
+        matrices[:] = np.array(inverse(otherwise))[:, None, None]
+        named = {name for pair in table for name in pair}
+        some = [a for a, each in enumerate(members) if each.name in named or each.kind in named]
+        for a, b in itertools.product(some, some):
+            matrices[:, a, b] = inverse(find_link(members[a], members[b], table, otherwise))
+        matrices[:, np.arange(w), np.arange(w)] = 0.0
         self._fill(members, matrices, Amounts(stock))
 
     @classmethod

@@ -83,4 +83,4 @@ def seconds_left(budget: Budget, began: float) -> float:
 
 
 def _whole(number: object) -> bool:
-    return isinstance(number, Integral) and int(number) >= 0
+    return isinstance(number, Integral) and not isinstance(number, bool) and int(number) >= 0

@@ -90,7 +90,7 @@ def plan(
     check_budget(budget)
     if hint is not None:
         check_is_schedule(hint, "the hint")
-    chosen = _choose(registered() if _registry is None else _registry, planners)
+    chosen = choose(registered() if _registry is None else _registry, planners)
     budget, criteria = budget or Budget(), Objective.of(objective)
     if len(instance.graph) == 0:
         return _nothing(instance, criteria)
@@ -118,7 +118,12 @@ def registered() -> tuple[Planner, ...]:
     return (*LIST_PLANNERS, *OBJECTIVE_PLANNERS, *searches, *solvers)
 
 
-def _choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Planner]:
+def choose(known: Sequence[Planner], names: Sequence[str] | None) -> list[Planner]:
+    """Those of these names; all without any.
+
+    Raises:
+        InvalidInput: for a name that there is not; it tells those that there are.
+    """
     if names is None:
         return list(known)
     by_name = {planner.name: planner for planner in known}

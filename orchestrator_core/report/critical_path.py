@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator_core.graph.task_graph import TaskGraph
 
@@ -13,12 +13,28 @@ CLOCK_JITTER = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A task on a worker from `start` to `end`, in seconds; planned or actual."""
+    """A task on a worker from `start` to `end`, in seconds; planned or actual.
+
+    Attributes:
+        threads: that it occupies. segments: its pieces, where it is paused; else empty.
+    """
 
     task: str
     worker: str
     start: float
     end: float
+    threads: int = 1
+    segments: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def pieces(self) -> list[Bar]:
+        """Without the pauses."""
+        return [replace(self, start=a, end=b, segments=()) for a, b in self.segments] or [self]
+
+    @property
+    def work(self) -> float:
+        """Seconds of threads."""
+        return self.threads * sum(piece.end - piece.start for piece in self.pieces)
 
 
 @dataclass(frozen=True, slots=True)

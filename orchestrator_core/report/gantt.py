@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.report.critical_path import CLOCK_JITTER, Bar
 
@@ -27,15 +28,38 @@ class Bars:
 
     @staticmethod
     def of(run: RunRecord) -> Bars:
-        planned = _planned(run.plan.schedule) if run.plan else []
-        return Bars(planned, [Bar(t.task, t.worker, t.start, t.end) for t in run.tasks])
+        planned = _planned(run.plan.schedule, run.graph) if run.plan else []
+        threads = {bar.task: bar.threads for bar in planned}
+        actual = [
+            Bar(
+                t.task, t.worker, t.start, t.end, threads.get(t.task) or _threads(run.graph, t.task)
+            )
+            for t in run.tasks
+        ]
+        return Bars(planned, actual)
 
 
-def _planned(schedule: Schedule) -> list[Bar]:
+def _planned(schedule: Schedule, graph: TaskGraph) -> list[Bar]:
     tasks, workers = schedule.task_names, schedule.worker_names
-    columns = (schedule.task, schedule.worker, schedule.start, schedule.end)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [Bar(tasks[task], workers[worker], start, end) for task, worker, start, end in rows]
+    columns = (schedule.task, schedule.worker, schedule.start, schedule.end, schedule.mode)
+    rows = enumerate(zip(*(column.tolist() for column in columns), strict=True))
+    return [
+        Bar(
+            tasks[task],
+            workers[worker],
+            start,
+            end,
+            _threads(graph, tasks[task], mode),
+            schedule.segments.get(i, ()),
+        )
+        for i, (task, worker, start, end, mode) in rows
+    ]
+
+
+def _threads(graph: TaskGraph, task: str, mode: int = 0) -> int:
+    """That the task occupies in a mode; one if the graph does not know it."""
+    place = graph.index.get(task)
+    return 1 if place is None else int(graph.mode_threads[graph.mode_ptr[place] + mode])
 
 
 def gantt_data(run: RunRecord, bars: Bars, critical: set[str]) -> dict[str, Any]:
@@ -69,7 +93,7 @@ def gantt_data(run: RunRecord, bars: Bars, critical: set[str]) -> dict[str, Any]
         "tasks": tasks,
         "kinds": kinds,
         "workers": [[name, kind_by_name.get(name, "")] for name in workers],
-        "planned": rows(bars.planned),
+        "planned": rows([piece for bar in bars.planned for piece in bar.pieces]),
         "actual": rows(bars.actual),
         "plannedTransfers": _planned_transfers(run, task_index, worker_index),
         "actualTransfers": _actual_transfers(run, task_index, worker_index),

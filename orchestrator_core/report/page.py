@@ -189,8 +189,8 @@ def _worker_rows(run: RunRecord, bars: Bars) -> list[dict[str, Any]]:
 
 
 def _work(bars: list[Bar]) -> dict[str, float]:
-    """Seconds of the bars of each worker."""
+    """Seconds of threads of the bars of each worker."""
     found: dict[str, float] = {}
     for bar in bars:
-        found[bar.worker] = found.get(bar.worker, 0.0) + (bar.end - bar.start)
+        found[bar.worker] = found.get(bar.worker, 0.0) + bar.work
     return found

@@ -211,7 +211,7 @@ def test_what_cannot_be_planned_is_one_line(invoke: Invoke, diamond: Path, tmp_p
 
 def test_an_unknown_planner_is_answered_with_those_there_are(invoke: Invoke, diamond: Path) -> None:
     failed = invoke("plan", diamond, "--planner", "magic")
-    assert failed.code == 1
+    assert failed.code == 2, "wrong usage, said before anything is done"
     assert "magic" in failed.err
     assert "heft" in failed.err
 

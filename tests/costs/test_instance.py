@@ -152,6 +152,10 @@ class TestInfeasible:
                 Task("b", seconds=1.0, resources={"TPU": 1}),
                 "needs 1 TPU; the best worker, 'w', has 0",
             ),
+            (
+                Task("b", seconds=1.0, resources={"gpu": 1}),
+                r"needs 1 gpu; the best worker, 'w', has 0 \(is 'GPU' meant\?\)",
+            ),
             (Task("b", seconds=1.0, memory=101.0), "needs 101 bytes of memory"),
             (Task("b", seconds=1.0, eligible=("x",)), r"may run only on \['x'\]"),
             (Task("b", seconds=5.0, deadline=4.0), "cannot end by its deadline of 4 s"),
@@ -286,11 +290,11 @@ class TestRoundTrips:
         assert instance.best_seconds.tolist() == []
 
 
-@pytest.mark.parametrize("quantile", [float("nan"), -3, 1.5, "half"])
+@pytest.mark.parametrize("quantile", [float("nan"), -3, 0, 1, 1.5, "half"])
 def test_a_quantile_is_a_part_of_all_runs(quantile: Any) -> None:
     builder = TaskGraph.build()
     builder.task("a", seconds=1.0)
-    with pytest.raises(InvalidInstance, match="expected a number from 0 to 1"):
+    with pytest.raises(InvalidInstance, match="expected a number between 0 and 1"):
         Instance.price(builder.done(), Cluster([Worker("w")]), quantile=quantile)
 
 

@@ -235,6 +235,15 @@ def test_a_hint_is_the_first_incumbent() -> None:
     assert result.schedule == best
 
 
+def test_dates_of_a_clock_are_refused() -> None:
+    """Times are compared to 1e-9 of the latest: four tasks of 1 s would fit on a thread at once."""
+    epoch = Instance.from_arrays(np.ones((4, 1)), [], release=np.full(4, 1.76e9))
+    with pytest.raises(InvalidInput, match="1760000000 s, 56 years after the plan begins"):
+        plan(epoch)
+    later = Instance.from_arrays(np.ones((4, 1)), [], release=np.full(4, 3e6))
+    assert plan(later, Budget(iterations=5)).makespan == 3e6 + 4
+
+
 def pair() -> Instance:
     """Two tasks in a row, on either of two workers."""
     return Instance.from_arrays([[1.0, 2.0], [1.0, 2.0]], [(0, 1, 8.0)], seconds_per_byte=0.1)

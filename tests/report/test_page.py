@@ -8,6 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.schedule import Assignment, Schedule
 from orchestrator_core.report import render, write
 from orchestrator_core.report.gantt import short_kind, short_kinds
 from tests.report.runs import two_worker_run, wide_run
@@ -129,6 +132,25 @@ def test_a_worker_is_planned_to_be_busy_for_no_more_than_all_of_the_plan():
     text = render(replace(run, plan=replace(run.plan, predicted=2.0)))
     assert "150.0 %" not in text
     assert text.count("50.0 %") >= 2, "each worker has 3 s to do"
+
+
+def test_a_task_of_several_threads_keeps_them_busy_but_for_its_pauses():
+    """Of two threads for 10 s: `wide` has both for 4 s, paused from 2 to 5; `thin` one for 1 s."""
+    graph = TaskGraph.build()
+    graph.task("wide", threads=2, checkpoints=[0.5])
+    graph.task("thin")
+    pieces = ((0.0, 2.0), (5.0, 7.0))
+    plan = Schedule(
+        [Assignment("wide", "w", 0.0, 7.0, segments=pieces), Assignment("thin", "w", 9.0, 10.0)]
+    )
+    cluster = Cluster([Worker("w", threads=2)])
+    run = two_worker_run()
+    run = replace(
+        run, graph=graph.done(), cluster=cluster, plan=replace(run.plan, schedule=plan), tasks=()
+    )
+    text = render(run)
+    assert "45.0 %" in text
+    assert sorted(bar[4:6] for bar in gantt(text)["planned"]) == [[0, 2], [5, 7], [9, 10]]
 
 
 def test_the_line_of_the_forecast_is_that_of_what_was_carried_out():

@@ -76,4 +76,5 @@ def _extended(cluster: Cluster, before: Cluster, kept: list[Worker]) -> Cluster:
         encode_seconds_per_byte=links(
             cluster.encode_seconds_per_byte, before.encode_seconds_per_byte
         ),
+        stock=cluster.stock,
     )

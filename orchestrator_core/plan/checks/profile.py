@@ -8,6 +8,9 @@ import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 
+EXACT = 2.0**53
+"""Whole numbers below are summed without rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claims:
@@ -36,8 +39,8 @@ def first_excess(claims: Claims, supply: Floats, eps: float) -> Excess | None:
     """The first moment at which the claims on a worker exceed its supply, or None.
 
     Each claim is taken to end `eps` earlier: rounding neither makes neighbours clash nor joins a
-    row of short claims, and a claim not longer than `eps` occupies nothing. Whole amounts are
-    summed exactly; others with a relative tolerance of 1e-9.
+    row of short claims, and a claim not longer than `eps` occupies nothing. Whole amounts up to
+    `EXACT` in all are summed exactly; others with a relative tolerance of 1e-9.
 
     Args:
         supply: (workers,) amount that each worker has.
@@ -51,9 +54,9 @@ def first_excess(claims: Claims, supply: Floats, eps: float) -> Excess | None:
     # Releases stand first, and the sort is stable: at equal times they come before new claims.
     change = np.concatenate([-amount, amount])
     order = np.lexsort((moment, worker))
-    taken = np.cumsum(change[order])
-    whole = bool((amount == np.floor(amount)).all())
-    limit = supply if whole else supply + 1e-9 * np.maximum(1.0, supply)
+    exact = bool((amount == np.floor(amount)).all()) and float(amount.sum()) < EXACT
+    taken = np.cumsum(change[order]) if exact else _sums(change[order], worker[order])
+    limit = supply if exact else supply + 1e-9 * np.maximum(1.0, supply)
     over = np.flatnonzero(taken > limit[worker[order]])
     if not len(over):
         return None
@@ -67,6 +70,12 @@ def first_excess(claims: Claims, supply: Floats, eps: float) -> Excess | None:
         taken=float(taken[at]),
         supply=float(supply[place]),
     )
+
+
+def _sums(change: Floats, worker: Ints) -> Floats:
+    """Running sums of each worker's own, so that none has the rounding of another."""
+    parts = np.split(change, np.flatnonzero(np.diff(worker)) + 1)
+    return np.concatenate([np.cumsum(part) for part in parts])
 
 
 def _all_at_once(claims: Claims, keep: Ints, supply: Floats) -> bool:
@@ -102,7 +111,7 @@ def highest(claims: Claims, eps: float) -> float:
     amount, worker = claims.amount[keep], np.tile(claims.worker[keep], 2)
     moment = np.concatenate([claims.end[keep] - eps, claims.start[keep]])
     order = np.lexsort((moment, worker))
-    taken = np.cumsum(np.concatenate([-amount, amount])[order])
+    taken = _sums(np.concatenate([-amount, amount])[order], worker[order])
     return float(taken.max(initial=0.0))
 
 

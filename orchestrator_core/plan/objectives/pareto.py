@@ -106,7 +106,8 @@ def pareto(
         seeds: valid schedules to begin with, such as a plan with the least makespan.
 
     Raises:
-        InvalidInput: for a criterion that there is not, and for seeds that are no schedules.
+        InvalidInput: for a criterion that there is not, for one alone, and for seeds that are no
+            schedules.
     """
     check_instance(instance)
     check_budget(budget)
@@ -114,6 +115,11 @@ def pareto(
     names = tuple(objectives) if isinstance(objectives, Sequence) else objectives
     judge = Judge(instance, Objective.of(objectives if isinstance(objectives, str) else names))
     seeds = _schedules(seeds)
+    if len(judge.objective.criteria) < 2:
+        raise InvalidInput(
+            f"objectives={shown(objectives)}: a front has two criteria or more; for one: "
+            "plan(instance, objective=...)"
+        )
     if len(instance.graph) == 0:
         return ParetoFront(judge.objective.criteria, (), 0.0)
     front: Front[Schedule] = Front()

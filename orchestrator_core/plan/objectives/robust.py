@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from statistics import NormalDist
@@ -110,11 +110,11 @@ def robust_plan(
     _check_quantile(quantile)
     if not callable(plan):
         raise InvalidInput(f"plan is {shown(plan)}; {_GIVE}")
-    if not isinstance(samples, int) or samples < 1:
+    if not isinstance(samples, Integral) or samples < 1:
         raise InvalidInput(f"samples is {shown(samples)}; it must be a whole number >= 1")
     if not isinstance(seed, Integral) or seed < 0:
         raise InvalidInput(f"seed is {shown(seed)}; it must be a whole number >= 0")
-    if isinstance(planned_at, str) or not isinstance(planned_at, Iterable):
+    if isinstance(planned_at, str) or not isinstance(planned_at, Sequence) or not planned_at:
         raise InvalidInput(f"planned_at is {shown(planned_at)}; give quantiles: (0.5, 0.9)")
     runs = _drawn(instance, _spread(instance, spread), samples, seed)
     best: RobustPlan | None = None

@@ -282,8 +282,8 @@ def _repeated(flows: Sequence[Flow]) -> _Repeated | Refused:
     at_once = [flow.name for flow in served if first_deadline(flow) <= 0]
     if at_once:
         return Refused(
-            f"{shown(at_once[0])} would run in slots, which it may have to wait for, and one of its "
-            "tasks is due at once",
+            f"{shown(at_once[0])} would run in slots, which it may have to wait for, and something "
+            "of it is due at once",
             proven=False,
             flows=tuple(at_once),
         )

@@ -105,6 +105,6 @@ def _check_names(names: Sequence[str], members: Sequence[Release]) -> None:
     if len(set(names)) < len(names):
         flows = dict.fromkeys(release.flow.name for release in members)
         raise InvalidInput(
-            f"of the flows {', '.join(map(shown, flows))} two have tasks that would be called alike, "
-            "as 'flow/number/task'; rename one"
+            f"of the flows {', '.join(map(shown, flows))} two have tasks that would be called "
+            "alike, as 'flow/number/task'; rename one"
         )

@@ -38,3 +38,13 @@ def test_an_excess_is_found_exactly_where_there_is_one(
     found = first_excess(claims, np.array(supply), 1e-9)
     moment = None if found is None else pytest.approx(found.moment, abs=1e-6)
     assert moment == excess_by_counting(claims, list(supply))
+
+
+def test_what_one_worker_holds_is_not_in_the_rounding_of_another() -> None:
+    """Sums over all workers lost 2 bytes in 3e16."""
+    amount = np.array([3e16, 18.0])
+    claims = Claims(np.arange(2), np.arange(2), np.zeros(2), np.ones(2), amount)
+    found = first_excess(claims, np.array([4e16, 10.0]), 1e-9)
+    assert found is not None
+    assert (found.worker, found.taken, found.supply) == (1, 18.0, 10.0)
+    assert first_excess(claims, np.array([4e16, 18.0]), 1e-9) is None

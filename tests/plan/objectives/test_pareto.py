@@ -86,6 +86,7 @@ def test_a_limit_on_what_the_front_does_not_know_is_refused() -> None:
     [
         ({"objectives": None}, "objective=None: expected names"),
         ({"objectives": 5}, "objective=5: expected names"),
+        ({"objectives": ("makespan",)}, "a front has two criteria or more"),
         ({"seeds": None}, "seeds is None; give a list"),
         ({"seeds": [None]}, "a seed is None, not a Schedule"),
     ],

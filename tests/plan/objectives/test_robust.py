@@ -105,6 +105,8 @@ def test_refuses_what_cannot_be() -> None:
             at_quantile(instance, 0.5, samples=[wrong] * 12)  # type: ignore[list-item]
     with pytest.raises(InvalidInput, match="samples of 1 tasks; the graph has 12"):
         at_quantile(instance, 0.5, samples=[[1.0]])
+    with pytest.raises(InvalidInput, match="planned_at is \\[\\]; give quantiles"):
+        robust_plan(instance, _longest_first, spread=0.1, planned_at=[])
 
 
 @dataclass(frozen=True)
