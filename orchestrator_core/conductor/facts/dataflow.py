@@ -125,20 +125,32 @@ class Dataflow:
 
     def is_invariant(self, atom: Atom, spec: Spec, role: Role) -> bool:
         """Is it proven that the value is the same all along the role?"""
-        if isinstance(atom, Literal) or role not in roles(spec):
-            return True
-        key = (atom, spec, role)
-        if key not in self._invariant:
-            self._invariant[key] = self._find_invariant(atom, spec, role)
-        return self._invariant[key]
+        if (atom, spec, role) not in self._invariant:
+            self._find_invariant(atom, spec, role)
+        return self._invariant[atom, spec, role]
 
-    def _find_invariant(self, atom: Atom, spec: Spec, role: Role) -> bool:
+    def _find_invariant(self, atom: Atom, spec: Spec, role: Role) -> None:
+        """Of it, and of what it is made of as far as that matters. Without recursion: chains of
+        operations may be long."""
+        open_ = [(atom, spec, self._made_of(atom, spec, role))]
+        while open_:
+            atom, spec, made_of = open_[-1]
+            known = [self._invariant.get((*each, role)) for each in made_of or ()]
+            if made_of is None or False in known or None not in known:
+                self._invariant[atom, spec, role] = made_of is not None and all(known)
+                open_.pop()
+            else:
+                ahead = made_of[known.index(None)]
+                open_.append((*ahead, self._made_of(*ahead, role)))
+
+    def _made_of(self, atom: Atom, spec: Spec, role: Role) -> list[tuple[Atom, Spec]] | None:
+        """What must be the same all along the role, that this be; None if nothing is enough."""
+        if isinstance(atom, Literal) or role not in roles(spec):
+            return []
         node = self.node_of(atom)
         if node is None or node.name not in _PLAIN:
-            return False
+            return None
         try:
-            specs = rule_of(node).back(node, spec)
+            return list(zip(node.inputs, rule_of(node).back(node, spec), strict=True))
         except Untileable:
-            return False
-        pairs = zip(node.inputs, specs, strict=True)
-        return all(self.is_invariant(each, given, role) for each, given in pairs)
+            return None

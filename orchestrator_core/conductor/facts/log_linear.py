@@ -48,14 +48,24 @@ class LogLinear:
 
     def root(self, value: Value) -> tuple[Value, Along]:
         """What a value shows, through views, and the axis of it that each axis goes along."""
-        node = self.maker(value, *_VIEWS)
-        if node is not None and isinstance(node.inputs[0], Value):
-            root, place = self.root(node.inputs[0])
+        root, views = value, list[Node]()
+        while (node := self.maker(root, *_VIEWS)) is not None:
+            above = node.inputs[0]
+            if not isinstance(above, Value):
+                break
+            views.append(node)
+            root = above
+        place = _of_itself(root)
+        for node in reversed(views):
             seen = LINEAR[node.name](node, [place])
-            if isinstance(seen, Along):
-                return root, seen
-        axes = enumerate(value.shape)
-        return value, Along(tuple(None if size == 1 else axis for axis, size in axes))
+            is_plain = isinstance(seen, Along)
+            root, place = (root, seen) if is_plain else (node.output, _of_itself(node.output))
+        return root, place
+
+
+def _of_itself(value: Value) -> Along:
+    axes = enumerate(value.shape)
+    return Along(tuple(None if size == 1 else axis for axis, size in axes))
 
 
 _VIEWS = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "stop_gradient", "copy")

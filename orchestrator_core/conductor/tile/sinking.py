@@ -39,12 +39,12 @@ def _made_of_inputs(flow: Dataflow) -> frozenset[Value]:
     there = set(flow.graph.inputs)
 
     def costs_nothing(atom: Atom, size: int) -> bool:
-        if isinstance(atom, Literal) or atom in there or atom in found:
-            return True
-        node = flow.node_of(atom)
-        if node is not None and node.name in VIEWS:
-            return costs_nothing(node.inputs[0], size)
-        return atom.size * SMALL <= size
+        while not (isinstance(atom, Literal) or atom in there or atom in found):
+            node = flow.node_of(atom)
+            if node is None or node.name not in VIEWS:
+                return atom.size * SMALL <= size
+            atom = node.inputs[0]
+        return True
 
     for node in flow.graph.nodes:
         size = node.outputs[0].size if node.name in LIGHT else 0

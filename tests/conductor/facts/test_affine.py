@@ -60,6 +60,23 @@ def test_of_which_kind_they_are(name: str, kind: Kind, is_elementwise: bool) -> 
     assert (system.kind, system.is_elementwise) == (kind, is_elementwise)
 
 
+def test_the_largest_may_be_seen_through_many_views() -> None:
+    """More than Python's stack is deep."""
+
+    def through(x: jax.Array) -> jax.Array:
+        for _ in range(1000):
+            x = x.reshape(1, *x.shape).reshape(x.shape)
+        return x
+
+    def step(c: jax.Array, p: jax.Array) -> tuple[jax.Array, None]:
+        largest = through(c.max(keepdims=True))
+        return jnp.log(jnp.exp(c - largest) @ p) + largest, None
+
+    recurrence = Recurrence("", lambda *a: jax.lax.scan(step, *a)[0], ((4,), (6, 4, 4)))
+    ((system,),) = found(recurrence)
+    assert system.kind is Kind.LOG_LINEAR
+
+
 def test_carries_are_solved_in_the_order_in_which_they_need_each_other() -> None:
     (systems,) = found(named("rwkv4"))
     assert sorted(system.kind.name for system in systems) == ["LINEAR", "LINEAR", "TROPICAL"]

@@ -141,3 +141,17 @@ def test_only_what_is_made_of_arguments_is_made_again_for_each_tile() -> None:
     assert found == ["add", "div", "mul"]
     with on_device(known_device("H100", "gpu")):
         assert not sunk(Dataflow(graph))
+
+
+def test_what_is_made_of_arguments_may_be_seen_through_many_views() -> None:
+    """More than Python's stack is deep."""
+
+    def function(x: Array) -> Array:
+        norm = jnp.sum(x * x, 1, keepdims=True)
+        for _ in range(2000):
+            norm = norm.T
+        return x / norm
+
+    graph = read(jax.make_jaxpr(function)(normal(512, 256)))
+    (value,) = graph.outputs
+    assert value in sunk(Dataflow(graph))

@@ -105,6 +105,19 @@ def test_many_passes_in_a_row(qkv: Any) -> None:
     check(sinkhorn, qkv)
 
 
+def test_a_long_chain_of_operations_on_scores_is_done_in_tiles(qkv: Any) -> None:
+    """Longer than Python's stack is deep."""
+
+    def function(q: Array, k: Array, v: Array) -> Array:
+        s = scores(q, k)
+        for _ in range(2000):
+            s = jnp.tanh(s)
+        return jax.nn.softmax(s) @ v
+
+    graph, _ = in_tiles(function, qkv)
+    assert len(passes(graph)) == 1
+
+
 def test_strict_changes_the_order_of_sums_alone(qkv: Any) -> None:
     graph = check(causal, qkv, precision="strict")
     assert len(passes(graph)) == 3  # the maximum, then the sum, then the weighted sum
