@@ -11,7 +11,7 @@ from orchestrator_core.conductor.ir.value import Atom, Literal
 
 COPIES = ("copy", "copy_p", "stop_gradient", "name", "optimization_barrier")
 
-Labels: TypeAlias = list[int | None]
+Labels: TypeAlias = tuple[int | None, ...]
 """For each axis of a value, along which axis of the difference it runs; None of one element."""
 
 
@@ -22,25 +22,36 @@ def is_below_zero(flow: Dataflow, node: Node) -> bool:
     given, bound = node.inputs
     if given.shape != node.output.shape:
         return False
-    labels: Labels = [k if d != 1 else None for k, d in enumerate(bound.shape)]
+    labels = tuple(k if d != 1 else None for k, d in enumerate(bound.shape))
     return _bounds(flow, _origin(flow, given), bound, labels)
 
 
 def _bounds(flow: Dataflow, given: Atom, bound: Atom, labels: Labels) -> bool:
     """Is the one, at the same place along the labelled axes, nowhere above the other?"""
-    node = flow.node_of(bound)
-    if node is None:
-        return False
-    if node.name == "reduce_max":
-        return _origin(flow, node.inputs[0]) is given and _runs_along(node, labels)
+    seen: set[tuple[Atom, Labels]] = set()
+    open_ = [(bound, labels)]
+    while open_:
+        at = open_.pop()
+        node = flow.node_of(at[0])
+        if node is None or at in seen:
+            continue
+        seen.add(at)
+        if node.name != "reduce_max":
+            open_ += _no_larger(flow, node, at[1])
+        elif _origin(flow, node.inputs[0]) is given and _runs_along(node, at[1]):
+            return True
+    return False
+
+
+def _no_larger(flow: Dataflow, node: Node, labels: Labels) -> list[tuple[Atom, Labels]]:
+    """Of what it reads, that which its result is nowhere below, infinity and NaN aside."""
     if node.name == "max":
-        pairs = [(each, labels if each.shape else []) for each in node.inputs]
-        return any(_bounds(flow, given, each, at) for each, at in pairs)
+        return [(each, labels if each.shape else ()) for each in node.inputs]
     if node.name == "select_n" and len(node.inputs) == 3:
         chosen = node.inputs[2]
-        return _is_finite(flow, node.inputs[0], chosen) and _bounds(flow, given, chosen, labels)
+        return [(chosen, labels)] if _is_finite(flow, node.inputs[0], chosen) else []
     moved = _moved(node, labels)
-    return moved is not None and _bounds(flow, given, node.inputs[0], moved)
+    return [] if moved is None else [(node.inputs[0], moved)]
 
 
 def _is_finite(flow: Dataflow, which: Atom, value: Atom) -> bool:
@@ -57,16 +68,16 @@ def _moved(node: Node, labels: Labels) -> Labels | None:
         return labels
     if node.name == "transpose":
         permutation = list(node.params["permutation"])
-        return [labels[permutation.index(k)] for k in range(len(labels))]
+        return tuple(labels[permutation.index(k)] for k in range(len(labels)))
     if node.name == "broadcast_in_dim":
         pairs = zip(node.inputs[0].shape, node.params["broadcast_dimensions"], strict=True)
-        return [labels[to] if size != 1 else None for size, to in pairs]
+        return tuple(labels[to] if size != 1 else None for size, to in pairs)
     if node.name in RESHAPES:
         given, made = node.inputs[0].shape, node.output.shape
         if [d for d in given if d != 1] != [d for d in made if d != 1]:
             return None
         left = iter([label for label, d in zip(labels, made, strict=True) if d != 1])
-        return [next(left) if d != 1 else None for d in given]
+        return tuple(next(left) if d != 1 else None for d in given)
     return None
 
 

@@ -47,3 +47,28 @@ def test_a_value_less_its_largest_is_not_above_zero(name: str) -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_differences_are_not_proven(name: str) -> None:
     assert not is_proven(OTHERS[name])
+
+
+@pytest.mark.parametrize("extreme", [jnp.max, jnp.min])
+def test_each_bound_is_looked_at_once(extreme: Callable[..., Array]) -> None:
+    """There are 2 ** 200 ways to the last of them."""
+
+    def function(x: Array) -> Array:
+        bound = extreme(x, 1, keepdims=True)
+        for _ in range(200):
+            bound = jnp.maximum(bound, bound)
+        return x - bound
+
+    assert is_proven(function) == (extreme is jnp.max)
+
+
+def test_the_largest_may_be_seen_through_many_views() -> None:
+    """More than Python's stack is deep."""
+
+    def function(x: Array) -> Array:
+        largest = x.max(1)
+        for _ in range(1000):
+            largest = largest.reshape(1, 5).reshape(5)
+        return x - largest[:, None]
+
+    assert is_proven(function)
