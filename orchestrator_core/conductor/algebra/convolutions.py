@@ -14,6 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.algebra.judged import prices, site
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
@@ -29,12 +30,17 @@ CHAIN = frozenset({"add", "sub", "mul", "div"})
 def folded_into(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph with scales and shifts in the weights of convolutions, where that is faster."""
     sites: list[Site] = []
+    flow: Dataflow | None = None
     if goal.is_strict:
         return graph, sites
     for output in [n.output for n in graph.nodes if n.name == "conv_general_dilated"]:
         # What was folded before has changed what it reads.
         node = graph.producer[output]
-        chain = _chain(graph, node)
+        if not _may_be_scaled(graph, node):
+            continue
+        if flow is None or flow.graph is not graph:
+            flow = Dataflow(graph)
+        chain = _chain(flow, node)
         if not chain:
             continue
         nodes, outputs = [node, *chain], [chain[-1].output]
@@ -51,12 +57,24 @@ def folded_into(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     return graph, sites
 
 
-def _chain(graph: Graph, conv: Node) -> list[Node]:
+def _may_be_scaled(graph: Graph, conv: Node) -> bool:
+    """Is it of one type, not of whole numbers, and is its only reader one that scales or shifts?"""
+    types = {each.dtype for each in (*conv.inputs, conv.output)}
+    reader = _only_reader(graph, conv.output)
+    is_of_one_type = len(types) == 1 and is_inexact(conv.output.dtype)
+    return is_of_one_type and reader is not None and reader.name in CHAIN
+
+
+def _only_reader(graph: Graph, value: Value) -> Node | None:
+    readers = graph.consumers.get(value, ())
+    return readers[0] if len(readers) == 1 and value not in graph.outputs else None
+
+
+def _chain(flow: Dataflow, conv: Node) -> list[Node]:
     """The nodes after a convolution that do the same to all of a channel."""
-    flow, value = Dataflow(graph), conv.output
     found: list[Node] = []
-    while value not in graph.outputs and len(graph.consumers.get(value, ())) == 1:
-        (node,) = graph.consumers[value]
+    value = conv.output
+    while (node := _only_reader(flow.graph, value)) is not None:
         if not _is_by_channel(flow, node, value, _channel(conv)):
             break
         found.append(node)

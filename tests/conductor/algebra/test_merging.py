@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from orchestrator_core.conductor.algebra import convolutions
 from orchestrator_core.conductor.algebra.rewrite import algebra
 from orchestrator_core.conductor.cost import on_device
 from orchestrator_core.conductor.cost.known_devices import known_device
+from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
@@ -233,9 +235,11 @@ def test_what_is_read_for_more_elements_than_it_has_is_left() -> None:
     assert [site.is_changed for site in sites if "products" in site.found] == [False]
 
 
-def conv(x: jax.Array, w: jax.Array, layout: str = "NHWC") -> jax.Array:
+def conv(x: jax.Array, w: jax.Array, layout: str = "NHWC", made: Any = None) -> jax.Array:
     dims = (layout, "HWIO", layout)
-    return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=dims)
+    return jax.lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=dims, preferred_element_type=made
+    )
 
 
 def norm(y: jax.Array, p: jax.Array) -> jax.Array:
@@ -289,8 +293,14 @@ def test_scales_that_are_not_usual_spread_as_they_would(scale: float) -> None:
         lambda x, w, p: (conv(x, w) * p[0], conv(x, w)),
         lambda x, w, p: 1 / conv(x, w),
         lambda x, w, p: conv(x, w) + p[0],
+        lambda x, w, p: conv(x.astype("bfloat16"), w.astype("bfloat16"), made="float32") * p[0],
+        lambda x, w, p: conv(x.astype("int8"), w.astype("int8"), made="int32") * p[0].astype(int),
+        lambda x, w, p: conv(x.astype(int), w.astype(int)) * p[0].astype(int),
     ],
-    ids=["by-place", "trained", "needed-itself", "divided-by", "shift-alone"],
+    ids=[
+        *("by-place", "trained", "needed-itself", "divided-by", "shift-alone"),
+        *("wider", "wider-whole", "whole"),
+    ],
 )
 def test_what_is_no_scale_of_channels(function: Callable[..., Any]) -> None:
     args = array(*IMAGE), array(*WEIGHTS), array(4, 4)
@@ -305,3 +315,28 @@ def test_a_convolution_right_after_one_that_was_folded() -> None:
     args = array(*IMAGE), array(*WEIGHTS), array(3, 3, 4, 4), array(4, 4)
     _, sites = rewritten(twice, args, ALWAYS, rtol=2e-4)
     assert any(site.is_changed and "convolution" in site.found for site in sites)
+
+
+@pytest.mark.parametrize(("layers", "times"), [(0, 0), (3, 1)])
+def test_who_reads_what_is_found_out_once(
+    layers: int, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For all convolutions that are left as they are; and not where none is scaled."""
+    asked: list[Graph] = []
+
+    def flow(graph: Graph) -> Dataflow:
+        asked.append(graph)
+        return Dataflow(graph)
+
+    def function(x: jax.Array, w: jax.Array, p: jax.Array) -> jax.Array:
+        x = jax.nn.relu(conv(x, w))
+        for _ in range(layers):
+            x = jax.nn.relu(conv(x, w) * p[0] + p[1])
+        return x
+
+    monkeypatch.setattr(convolutions, "Dataflow", flow)
+    args = array(2, 5, 5, 3), array(3, 3, 3, 3), array(2, 3)
+    graph = read(jax.make_jaxpr(lambda *args: [function(*args)])(*args))
+    _, sites = convolutions.folded_into(graph, Goal())
+    assert [site.is_changed for site in sites] == [False] * layers
+    assert len(asked) == times
