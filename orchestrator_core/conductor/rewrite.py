@@ -1,4 +1,4 @@
-"""What a rewrite is, and how it is carried into loops and branches."""
+"""What a rewrite is, how it is tried, and how it is carried into loops and branches."""
 
 from __future__ import annotations
 
@@ -7,12 +7,32 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from orchestrator_core.conductor.goal import Goal
-from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.graph import Graph, complete
 from orchestrator_core.conductor.ir.loops import with_bodies
-from orchestrator_core.conductor.site import Site
+from orchestrator_core.conductor.site import AS_IT_IS, Site
 
 Rewrite: TypeAlias = Callable[[Graph, Goal], tuple[Graph, list[Site]]]
 """The same function as another graph, and what was found in it, changed or not."""
+
+WHOLE = "the whole function"
+"""Where a rewrite that fails is said to have found something."""
+
+
+def tried(
+    name: str, rewrite: Rewrite, graph: Graph, goal: Goal, part: str = ""
+) -> tuple[Graph, list[Site]]:
+    """A rewrite with the right to fail: the graph stays as it is then, and a site says why.
+
+    Args:
+        part: of the rewrite of this name, which one failed, in words; empty if it is all of it.
+    """
+    try:
+        after, sites = rewrite(graph, goal)
+        complete(after)
+        return after, sites
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        return graph, [Site(name, "", WHOLE, AS_IT_IS, f"{part}: {reason}" if part else reason)]
 
 
 def in_bodies(rewrite: Rewrite, graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:

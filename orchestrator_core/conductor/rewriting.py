@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Mapping
 from time import monotonic
 
 from orchestrator_core.conductor.goal import Goal
-from orchestrator_core.conductor.ir.graph import Graph, complete
-from orchestrator_core.conductor.rewrite import Rewrite
-from orchestrator_core.conductor.site import AS_IT_IS, Site
+from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.rewrite import Rewrite, tried
+from orchestrator_core.conductor.site import Site
 from orchestrator_core.conductor.tile.factors import with_factors_in_order
 
 REWRITES: Mapping[str, str] = {
@@ -47,8 +48,9 @@ def _by_all(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
         left_alone = _left_alone(name, goal)
         if left_alone is not None:
             sites += [site for site in left_alone if site not in sites]
-        elif monotonic() < until:
-            graph, found = _tried(name, place, graph, goal)
+        elif (left := until - monotonic()) > 0:
+            rest = dataclasses.replace(goal, budget_s=left)
+            graph, found = tried(name, _loaded(place), graph, rest)
             sites += found
     return graph, sites
 
@@ -61,13 +63,7 @@ def _left_alone(name: str, goal: Goal) -> list[Site] | None:
     return None if any(site.is_changed for site in sites) else sites
 
 
-def _tried(name: str, place: str, graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+def _loaded(place: str) -> Rewrite:
     module, function = place.split(":")
     rewrite: Rewrite = getattr(importlib.import_module(module), function)
-    try:
-        after, sites = rewrite(graph, goal)
-        complete(after)
-        return after, sites
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        return graph, [Site(name, "", "the whole function", AS_IT_IS, reason)]
+    return rewrite

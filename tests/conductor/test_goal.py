@@ -8,9 +8,12 @@ import pytest
 
 from orchestrator_core.conductor import conduct
 from orchestrator_core.conductor.goal import REWRITES, Goal, goal_of
+from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.rewriting import REWRITES as REGISTERED
+from orchestrator_core.conductor.rewriting import rewritten
 from orchestrator_core.conductor.site import Site
 from orchestrator_core.errors import InvalidGoal
+from tests.conductor.toys import install
 
 
 @pytest.mark.parametrize(
@@ -75,6 +78,18 @@ def test_what_is_permitted() -> None:
 
 def test_every_rewrite_has_a_name_that_can_be_given() -> None:
     assert tuple(REGISTERED) == REWRITES
+
+
+def test_each_rewrite_is_given_what_is_left_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def waits(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+        given.append(goal.budget_s)
+        return graph, []
+
+    install(monkeypatch, tiling=waits, kernels=waits)
+    rewritten(Graph((), (), (), {}), Goal(budget_s=60))
+    assert 60 >= given[0] > given[1] > 0
 
 
 def test_decisions_of_a_pinned_plan() -> None:

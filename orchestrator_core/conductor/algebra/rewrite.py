@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from time import monotonic
+
 from orchestrator_core.conductor.algebra.choices import numbers_outside
 from orchestrator_core.conductor.algebra.convolutions import folded_into
 from orchestrator_core.conductor.algebra.first_axes import summed_by_products
@@ -13,7 +17,7 @@ from orchestrator_core.conductor.algebra.trees import as_trees
 from orchestrator_core.conductor.algebra.turned import turned
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
-from orchestrator_core.conductor.rewrite import in_bodies
+from orchestrator_core.conductor.rewrite import WHOLE, Rewrite, in_bodies, tried
 from orchestrator_core.conductor.site import Site
 from orchestrator_core.words import plural
 
@@ -21,20 +25,29 @@ from orchestrator_core.words import plural
 def algebra(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph and all bodies of its loops, shorter; products merged, scales folded, and sorts
     saved where that gains."""
-    graph, sites = in_bodies(_shortened, graph, goal)
-    for improve in (merged, _folded, _largest_first):
-        graph, more = improve(graph, goal)
-        sites += more
+    graph, sites = _in_turn(IMPROVEMENTS, graph, goal)
     return graph, list(dict.fromkeys(sites))  # layers that are alike once
 
 
 def algebra_again(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """After all others: what they have made shorter and merged, and products and sums as the device
     likes them, which would have hidden them from the others."""
-    graph, _ = in_bodies(_shortened, graph, goal)
-    graph, sites = merged(graph, goal)
-    graph, more = in_bodies(_as_the_device_likes, graph, goal)
-    return graph, list(dict.fromkeys(site for site in sites + more if site.is_changed))
+    graph, sites = _in_turn(AGAIN, graph, goal)
+    news = (site for site in sites if site.is_changed or site.found == WHOLE)
+    return graph, list(dict.fromkeys(news))
+
+
+def _in_turn(
+    improvements: Mapping[str, Rewrite], graph: Graph, goal: Goal
+) -> tuple[Graph, list[Site]]:
+    """One after another within the goal's budget; one that fails costs itself alone."""
+    until = monotonic() + goal.budget_s
+    sites: list[Site] = []
+    for part, improve in improvements.items():
+        if monotonic() < until:
+            graph, more = tried(NAME, improve, graph, goal, part)
+            sites += more
+    return graph, sites
 
 
 def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
@@ -49,17 +62,37 @@ def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     return graph, [Site(NAME, source, what, chosen, "the same numbers in every bit", gains=gains)]
 
 
-def _folded(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    return in_bodies(folded_into, graph, goal)
-
-
-def _largest_first(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    return in_bodies(largest_first, graph, goal)
+def _shorter_still(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+    """Without a word: what was found the first time has been told."""
+    return in_bodies(_shortened, graph, goal)[0], []
 
 
 def _as_the_device_likes(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    sites = []
-    for improve in (turned, summed_by_products, as_trees, numbers_outside):
-        graph, more = improve(graph, goal)
+    sites: list[Site] = []
+    for part, improve in LIKED.items():
+        graph, more = tried(NAME, improve, graph, goal, part)
         sites += more
     return graph, sites
+
+
+IMPROVEMENTS: Mapping[str, Rewrite] = {
+    "fewer operations": partial(in_bodies, _shortened),
+    "products of one array": merged,
+    "scaled convolutions": partial(in_bodies, folded_into),
+    "the largest first": partial(in_bodies, largest_first),
+}
+"""By what a failure is called."""
+
+AGAIN: Mapping[str, Rewrite] = {
+    "fewer operations": _shorter_still,
+    "products of one array": merged,
+    "as the device likes it": partial(in_bodies, _as_the_device_likes),
+}
+
+LIKED: Mapping[str, Rewrite] = {
+    "turned products": turned,
+    "sums by products": summed_by_products,
+    "sums as trees": as_trees,
+    "numbers outside of choices": numbers_outside,
+}
+"""In each body."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.algebra import convolutions
-from orchestrator_core.conductor.algebra.rewrite import algebra
+from orchestrator_core.conductor.algebra.rewrite import IMPROVEMENTS, algebra
 from orchestrator_core.conductor.cost import on_device
 from orchestrator_core.conductor.cost.known_devices import known_device
 from orchestrator_core.conductor.facts.dataflow import Dataflow
@@ -340,3 +340,21 @@ def test_who_reads_what_is_found_out_once(
     _, sites = convolutions.folded_into(graph, Goal())
     assert [site.is_changed for site in sites] == [False] * layers
     assert len(asked) == times
+
+
+def test_an_improvement_that_fails_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(graph: Graph, goal: Goal) -> Any:
+        raise TypeError("no such type")
+
+    monkeypatch.setitem(IMPROVEMENTS, "scaled convolutions", fails)
+    args = array(2, 5, 8), [array(8, 2, 4) for _ in range(3)]
+    graph, sites = rewritten(attention, args, ALWAYS, rtol=1e-5)
+    assert count(graph, "dot_general") == 3  # of five
+    (failed,) = [site for site in sites if "TypeError" in site.reason]
+    assert failed.reason == "scaled convolutions: TypeError: no such type"
+    assert not failed.is_changed
+
+
+def test_nothing_is_improved_when_the_budget_is_spent() -> None:
+    graph = read(jax.make_jaxpr(lambda x: [x.T.T])(array(2, 3)))
+    assert algebra(graph, Goal(budget_s=0)) == (graph, [])
