@@ -16,7 +16,7 @@ from jax import lax
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.ir.written import written
 
 
@@ -51,18 +51,18 @@ def independent(graph: Graph, nodes: Sequence[Node], side: int) -> list[Node]:
     """Those whose other arrays are there before any of them is computed."""
     if len(nodes) < 2:
         return []
-    return [node for node in nodes if _before(graph, node.inputs[1 - side]).isdisjoint(nodes)]
+    later = _made_of(graph, nodes)
+    return [node for node in nodes if node.inputs[1 - side] not in later]
 
 
-def _before(graph: Graph, atom: Any) -> set[Node]:
-    """All nodes that a value needs."""
-    found: set[Node] = set()
-    open_ = [atom]
-    while open_:
-        node = graph.producer.get(open_.pop())
-        if node is not None and node not in found:
-            found.add(node)
-            open_ += [each for each in node.inputs if isinstance(each, Value)]
+def _made_of(graph: Graph, nodes: Sequence[Node]) -> set[Atom]:
+    """What these make, and all that needs it, up to the last of them: what stands before the first
+    needs none of them, and what stands after the last none of them needs."""
+    places = [graph.places[node] for node in nodes]
+    found: set[Atom] = {value for node in nodes for value in node.outputs}
+    for node in graph.nodes[min(places) : max(places) + 1]:
+        if not found.isdisjoint(node.inputs):
+            found.update(node.outputs)
     return found
 
 

@@ -42,6 +42,11 @@ class Graph:
                 readers[value].append(node)
         return readers
 
+    @cached_property
+    def places(self) -> Mapping[Node, int]:
+        """Where in `nodes` each of them is."""
+        return {node: place for place, node in enumerate(self.nodes)}
+
     @property
     def is_effectful(self) -> bool:
         return any(node.effects for node in self.nodes)

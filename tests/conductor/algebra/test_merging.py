@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor.algebra import convolutions
+from orchestrator_core.conductor.algebra.products import groups
 from orchestrator_core.conductor.algebra.rewrite import IMPROVEMENTS, algebra
 from orchestrator_core.conductor.cost import on_device
 from orchestrator_core.conductor.cost.known_devices import known_device
@@ -51,6 +53,17 @@ def count(graph: Graph, name: str) -> int:
     return sum(node.name == name for node in graph.nodes)
 
 
+def calls(function: Callable[[], Any]) -> int:
+    """How many calls it makes, of what is built in, too."""
+    made: list[str] = []
+    sys.setprofile(lambda frame, event, _: made.append(event) if "call" in event else None)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return len(made)
+
+
 def attention(x: jax.Array, ws: list[jax.Array]) -> jax.Array:
     q, k, v = (jnp.einsum("btd,dhe->bhte", x, w) for w in ws)
     return jax.nn.softmax(q @ k.mT) @ v
@@ -82,6 +95,19 @@ def test_products_that_wait_for_each_other_are_not_merged_both() -> None:
 
     graph, _ = rewritten(function, [array(8, 8) for _ in range(4)], ALWAYS)
     assert count(graph, "dot_general") == 3  # of four
+
+
+def test_many_products_that_wait_for_each_other_take_work_in_proportion() -> None:
+    def steps(x: jax.Array, w: jax.Array, count: int) -> jax.Array:
+        for _ in range(count):
+            x = jnp.tanh(x @ w)
+        return x
+
+    def work(count: int) -> int:
+        graph = read(jax.make_jaxpr(steps, static_argnums=2)(*[jnp.ones((4, 4))] * 2, count))
+        return calls(lambda: list(groups(graph)))
+
+    assert work(400) < 5 * work(100)
 
 
 def test_products_of_other_widths_and_layouts() -> None:
