@@ -90,9 +90,12 @@ def _twice(node: Node, producer: Producer) -> Atom | Node | None:
 
 
 def _neutral(number: float, *sides: int) -> Simpler:
-    """An operation that does nothing with this number on these sides."""
+    """An operation that does nothing with this number on these sides. Not of complex ones: 1 + 0j
+    may make NaN of an infinity, and -inf is not the smallest of them."""
 
     def rule(node: Node, producer: Producer) -> Atom | Node | None:
+        if jnp.issubdtype(node.output.dtype, jnp.complexfloating):
+            return None
         for side in sides:
             other = node.inputs[1 - side]
             if _is(node.inputs[side], number) and other.shape == node.output.shape:

@@ -67,6 +67,8 @@ def test_what_is_left(function: Callable[..., Any], left: list[str]) -> None:
         lambda x: x[::-1][:, ::-1],
         lambda x: jnp.exp(jnp.float32(1)) * x,  # not the same number on every device
         lambda x: x[:, :1] * jnp.ones((4, 6)),
+        lambda x: jax.lax.complex(x, x) * 1 / 1,  # an infinity times 0j is not a number
+        lambda x: jax.lax.max(jax.lax.complex(x, x), jnp.complex64(-np.inf)),
     ],
 )
 def test_what_must_stay(function: Callable[..., Any]) -> None:
