@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import jax
 import jax.extend.random as extended_random
 
-from orchestrator_core.conductor._jax.jaxprs import trace
 from orchestrator_core.conductor._jax.types import Aval
 
 
-def draws_by_position(draw: Callable[[Any], Any], key: Aval) -> bool:
+def draws_by_position(key: Aval, context: Callable[[], AbstractContextManager[Any]] | None) -> bool:
     """Are an element's bits those of Threefry of the key and the element's position, whatever else
-    is drawn with it? So says a setting of JAX that an equation remembers."""
+    is drawn with it? So says a setting of JAX that an equation remembers.
+
+    Args:
+        context: what holds while the bits are drawn, as of `context_of`; None for nothing.
+    """
     if getattr(key.dtype, "_impl", None) is not extended_random.threefry_prng_impl:
         return False
-    (equation,) = trace(draw, [key]).eqns
-    return bool(equation.ctx.threefry_partitionable)
+    with nullcontext() if context is None else context():
+        return bool(jax.config.jax_threefry_partitionable)  # type: ignore[attr-defined]
 
 
 def threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import jax
 import numpy as np
 import pytest
@@ -63,3 +66,12 @@ def test_what_draws_the_whole_at_once_is_not_tiled() -> None:
     several = drawing(jax.random.split(jax.random.key(5), 3), 32)
     with pytest.raises(Untileable, match="along the keys"):
         rule_of(several).back(several, (((3, "i"),), *TILED))
+
+
+def test_what_was_asked_once_is_not_kept() -> None:
+    node = drawing(jax.random.key(5), 32)
+    rule_of(node).back(node, TILED)
+    kept = weakref.ref(node.apply)
+    del node
+    gc.collect()
+    assert kept() is None

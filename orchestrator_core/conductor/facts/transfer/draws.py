@@ -6,7 +6,6 @@ ones that JAX draws for the whole. Keys of other generators draw the whole.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -30,14 +29,10 @@ def _bits_back(node: Node, spec: Spec) -> list[Spec]:
     rank = len(node.inputs[0].shape)
     if roles(spec[:rank]):
         raise Untileable("random bits of several keys, tiled along the keys")
-    if math.prod(node.params["shape"]) > MOST or not _draws_by_position(node):
+    by_position = _jax.draws_by_position(node.inputs[0].aval, node.context)
+    if math.prod(node.params["shape"]) > MOST or not by_position:
         raise Untileable("random bits that depend on all that is drawn with them")
     return [untiled(node.inputs[0].shape)]
-
-
-@functools.lru_cache(maxsize=256)
-def _draws_by_position(node: Node) -> bool:
-    return _jax.draws_by_position(lambda key: node.apply([key]), node.inputs[0].aval)
 
 
 def _bits_tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
