@@ -112,8 +112,13 @@ def _approximate_tanh(node: Node, arrays: list[Any]) -> Any:
 
 
 def _converted(node: Node, arrays: list[Any]) -> Any:
-    dtype = node.output.dtype
-    return arrays[0].astype(np.float32 if is_narrow(dtype) else dtype)
+    """Whole numbers are rounded, as masks are made of them: others keep the digits they have."""
+    (array,), dtype = arrays, node.output.dtype
+    if not is_narrow(dtype):
+        return array.astype(dtype)
+    is_whole = jnp.issubdtype(node.inputs[0].dtype, jnp.integer)
+    array = array.astype(np.float32)
+    return wide(array.astype(dtype)) if is_whole else array
 
 
 def _broadcast(node: Node, arrays: list[Any]) -> Any:

@@ -7,10 +7,12 @@ from typing import Any
 
 from jax import lax
 
+from orchestrator_core.conductor.facts.number_types import counting_type
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node, of_primitive
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+from orchestrator_core.conductor.ir.written import written
 from orchestrator_core.conductor.tile.cut import Cut
 
 
@@ -38,22 +40,33 @@ class CutParts:
 
     def _made(self, value: Value, cut: Cut, k: int) -> Value:
         node = self._graph.producer.get(value)
-        shape, start = cut.shape(value.shape, k), cut.bounds(k)[0]
+        shape, start = tuple(cut.shape(value.shape, k)), cut.bounds(k)[0]
         if node is not None and node.primitive is not None and node.name in ELEMENTWISE:
             inputs = [self.part(each, cut, k) for each in node.inputs]
             return self.like(node, inputs, shape, node.params)
         if node is not None and node.name == "broadcast_in_dim" and len(node.inputs) == 1:
             return self._cut_broadcast(node, cut, k)
         if node is not None and node.name == "iota":
-            new = self.like(node, [], shape, {**node.params, "shape": shape})
             along = node.params["dimension"] == cut.axis and start
-            first = Literal(value.dtype.type(start), value.aval.update(shape=()))
-            return self._spread_sum(node, new, first) if along else new
+            params = {**node.params, "shape": shape}
+            return (
+                self._counted(node, shape, start) if along else self.like(node, [], shape, params)
+            )
         return self._slice(value, cut, k, node)
 
-    def _spread_sum(self, node: Node, value: Value, number: Literal) -> Value:
-        spread = self.broadcast(node, number, value.shape, ())
-        return self._new(lax.add_p, [value, spread], value, {}, node)
+    def _counted(self, node: Node, shape: tuple[int, ...], start: int) -> Value:
+        """Positions from one on, rounded or wrapped to their type once, as XLA does."""
+        axis, value = node.params["dimension"], node.output
+
+        def positions() -> list[Any]:
+            at = lax.broadcasted_iota(counting_type(value.shape[axis]), shape, axis) + start
+            return [at.astype(value.dtype)]
+
+        made = written(positions, [], node.source)
+        self.nodes += made.nodes
+        (counted,) = made.outputs
+        assert isinstance(counted, Value)
+        return counted
 
     def _cut_broadcast(self, node: Node, cut: Cut, k: int) -> Value:
         """The operand is cut if it has the axis."""

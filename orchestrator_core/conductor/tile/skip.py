@@ -26,6 +26,7 @@ from orchestrator_core.conductor.facts.intervals.interval import (
     exactly,
     is_real,
 )
+from orchestrator_core.conductor.facts.number_types import counts_to
 from orchestrator_core.conductor.ir.value import Literal
 from orchestrator_core.conductor.tile.blocks import Blocks
 from orchestrator_core.conductor.tile.leaf import interval_of_leaf
@@ -95,17 +96,10 @@ def _of_iota(step: Step, blocks: Blocks, outer: Role) -> Interval:
     """Positions, exactly if the axis is one tiled part."""
     axis, dtype = step.spec[step.node.params["dimension"]], np.dtype(step.node.output.dtype)
     most = math.prod(size for size, _ in axis) - 1
-    if most >= 2**24 or not _holds(dtype, most):
+    if most >= 2**24 or not counts_to(dtype, most):
         return UNKNOWN
     if len(axis) != 1 or axis[0][1] is None:
         return Interval(np.asarray(0.0), np.asarray(float(most)), np.bool_(True))
     role = axis[0][1]
     low, high = (blocks.along(role, each, outer) for each in blocks.ends(role))
     return Interval(low, high, np.bool_(True))
-
-
-def _holds(dtype: Any, number: int) -> bool:
-    """Can the type count so far?"""
-    if jnp.issubdtype(dtype, jnp.floating):
-        return number <= 1 / float(jnp.finfo(dtype).eps)  # type: ignore[no-untyped-call]
-    return bool(jnp.issubdtype(dtype, jnp.integer)) and number <= int(np.iinfo(dtype).max)

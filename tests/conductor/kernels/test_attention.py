@@ -93,6 +93,20 @@ def test_numbers_of_16_bits_are_summed_in_32() -> None:
     assert TRITON in lowered_for_gpu(for_gpu(graph)[0], arrays)
 
 
+def test_positions_of_a_type_that_cannot_count_so_far_are_rounded() -> None:
+    def function(q: Any, k: Any, v: Any) -> Any:
+        i = jnp.arange(n, dtype=jnp.bfloat16)
+        s = jnp.where(i[:, None] >= i, jnp.einsum("hid,hjd->hij", q, k), -jnp.inf)
+        return jnp.einsum("hij,hjd->hid", jax.nn.softmax(s), v)
+
+    r, n = np.random.default_rng(2), 300
+    arrays = [jnp.asarray(r.normal(size=(1, n, D)), "float32") for _ in range(3)]
+    made, _ = in_interpreted_kernels(graph_of(function, arrays))
+    assert len(kernels_of(made)) == 1
+    assert_near(run(made, arrays), [function(*arrays)], 5e-6)
+    assert TRITON in lowered_for_gpu(for_gpu(graph_of(function, arrays))[0], arrays)
+
+
 def _loss(scores: Scores) -> Callable[..., Any]:
     return lambda q, k, v: jnp.sum(jnp.sin(attention(scores, q, k, v, jnp)))
 

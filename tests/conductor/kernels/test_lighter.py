@@ -84,6 +84,16 @@ def test_a_distance_is_of_real_positions() -> None:
     np.testing.assert_array_equal(found, exact)
 
 
+def test_a_distance_that_a_type_cannot_hold_is_rounded_once() -> None:
+    def function(first: Any) -> Any:
+        i = first + jnp.arange(16, dtype=jnp.int32)[:, None]
+        return (i - jnp.arange(32, dtype=jnp.int32)).astype(jnp.bfloat16)
+
+    done, found, exact = made(function, jnp.int32(301), most=4096)
+    assert done.index("sub") < done.index("convert_element_type")
+    np.testing.assert_array_equal(found, exact)
+
+
 @pytest.mark.parametrize(
     ("given", "is_guarded"),
     [

@@ -133,6 +133,11 @@ def test_layers_that_look_the_same() -> None:
     assert_near(evaluate(graph, given), exact, 1e-6)
 
 
+def rounded_positions() -> Any:
+    """Of a type that counts to 16."""
+    return jax.lax.iota(jnp.float8_e4m3fn, S)
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -141,6 +146,7 @@ def test_layers_that_look_the_same() -> None:
         of(lambda s: jnp.where(positions()[0] <= positions()[1], s, -jnp.inf)),
         of(lambda s: jnp.where(positions()[0] + 1 >= positions()[1], s, -jnp.inf)),
         of(lambda s: jnp.where(positions()[0] % 5 >= positions()[1] % 5, s, -jnp.inf)),
+        of(lambda s: jnp.where(rounded_positions()[:, None] >= rounded_positions(), s, -jnp.inf)),
         of(lambda s: causal(s, -50.0)),
         of(lambda s: causal(s, 0.0)),
         of(lambda s: s, axis=-2),

@@ -88,6 +88,19 @@ def test_parts_are_not_put_together(function: Callable[..., Any]) -> None:
     assert joined(taken_apart(gradients(function))) == 0
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "uint8"])
+def test_positions_in_a_part_are_those_of_the_whole(dtype: str) -> None:
+    """Also of types that cannot count so far."""
+    size = 300
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        place = jnp.arange(2 * size, dtype=dtype)
+        scores = jnp.concatenate([q @ k[:1].T @ v[:1, :1] + jnp.zeros(size)] * 2, 1)
+        return (jnp.where(place % 2 == 0, scores, -1e9) + place.astype("float32")).max(1)
+
+    assert joined(taken_apart(function)) == 0
+
+
 def test_what_is_needed_whole_stays() -> None:
     assert joined(taken_apart(cut_elsewhere)) == 1
 

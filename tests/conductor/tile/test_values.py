@@ -93,6 +93,21 @@ def test_values_and_derivatives(function: Callable[..., Array], qkv: Any) -> Non
     check(with_gradients(function), qkv, tolerance=2e-5)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8", "uint8"])
+def test_positions_of_types_that_cannot_count_so_far(dtype: str) -> None:
+    """They are rounded, or wrap, as those of one array are."""
+    size = 2101 if dtype == "float16" else 301  # no multiples of the tile
+    random = np.random.default_rng(1)
+    arrays = [jnp.asarray(random.normal(size=(size, 4)), "float32") for _ in range(3)]
+
+    def function(q: Array, k: Array, v: Array) -> Array:
+        position = jnp.arange(size, dtype=dtype)
+        i, j = position[:, None], position
+        return jax.nn.softmax(jnp.where((i >= j) & (i - j < 9), q @ k.T, -1e30)) @ v
+
+    assert len(passes(check(function, arrays))) == 1
+
+
 def test_attention_takes_one_pass_forward_and_one_back(qkv: Any) -> None:
     graph, _ = in_tiles(causal, qkv)
     assert len(passes(graph)) == 1

@@ -17,6 +17,7 @@ from orchestrator_core.conductor.facts.axes import (
     untiled,
     whole,
 )
+from orchestrator_core.conductor.facts.number_types import counting_type
 from orchestrator_core.conductor.facts.tiles import Tile
 from orchestrator_core.conductor.facts.transfer.rule import RULES, Onward, Rule, through
 from orchestrator_core.conductor.ir.node import Node
@@ -73,15 +74,19 @@ def _iota_back(node: Node, spec: Spec) -> list[Spec]:
 
 
 def _iota_tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
-    """Positions along one axis, which may be a product of several parts."""
+    """Positions along one axis, which may be a product of several parts.
+
+    They are counted exactly, and rounded or wrapped to the type once, as XLA does.
+    """
     axis, dtype = node.params["dimension"], node.params["dtype"]
-    at = jnp.zeros((), dtype)
+    counting = counting_type(node.output.shape[axis])
+    at = jnp.zeros((), counting)
     for size, role in spec[axis]:
-        step = jnp.arange(size if role is None else tile.size[role], dtype=dtype)
+        step = jnp.arange(size if role is None else tile.size[role], dtype=counting)
         if role is not None:
-            step = step + jnp.asarray(tile.offset[role], dtype)
-        at = at[..., None] * jnp.asarray(size, dtype) + step
-    return lax.broadcast_in_dim(at.reshape(-1), tile.shape(spec), (axis,))
+            step = step + jnp.asarray(tile.offset[role], counting)
+        at = at[..., None] * size + step
+    return lax.broadcast_in_dim(at.reshape(-1).astype(dtype), tile.shape(spec), (axis,))
 
 
 def _kept(node: Node, place: int, spec: Spec) -> Spec:

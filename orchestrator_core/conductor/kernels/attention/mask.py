@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.facts.axes import Role
 from orchestrator_core.conductor.facts.cells import Key
+from orchestrator_core.conductor.facts.number_types import counts_to
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph, pruned
 from orchestrator_core.conductor.kernels.attention.reading import Other, Reading, parts_of
@@ -73,12 +74,13 @@ def _by_position(reading: Reading, which: Key) -> tuple[Role | None, ...]:
 
 
 def _counted(reading: Reading, key: Key) -> Role | None:
-    """The role that a value counts along, from zero."""
+    """The role that a value counts along, from zero, if its type can count so far."""
     node = reading.graph.producer.get(key[0])
     if node is None or node.name != "iota":
         return None
     parts = key[1][node.params["dimension"]]
-    return parts[0][1] if len(parts) == 1 else None
+    is_exact = counts_to(node.output.dtype, node.output.shape[node.params["dimension"]])
+    return parts[0][1] if len(parts) == 1 and is_exact else None
 
 
 def _worked_out(graph: Graph, which: Key, query: Role, keys: Role) -> Any:

@@ -8,14 +8,12 @@ import numpy as np
 from jax import lax
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.facts.number_types import counts_to
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.kernels.held import is_narrow
 from orchestrator_core.conductor.kernels.lighter.writer import Writer, is_single
 from orchestrator_core.conductor.kernels.name import APPROXIMATE_TANH
-
-EXACT_INTEGERS = 2**24
-"""So far a number of 32 bits holds all whole ones."""
 
 TINY, LARGE = (float(each) for each in (np.finfo(np.float32).tiny, np.finfo(np.float32).max))
 """Between these a number of 32 bits has all of its digits."""
@@ -131,13 +129,13 @@ def _largest(writer: Writer, node: Node) -> Atom | None:
 
 
 def _converted(writer: Writer, node: Node) -> Atom | None:
-    """Of a difference of positions, such as the distance of a key: of each of them. Real numbers
-    hold whole ones exactly up to 2^24."""
+    """Of a difference of positions, such as the distance of a key: of each of them, where real
+    numbers hold them and it exactly."""
     made = writer.producer.get(node.inputs[0])
     if made is None or made.name not in ("add", "sub") or len(made.inputs) != 2:
         return None
     most = [_most(writer, each) for each in made.inputs]
-    if any(each is None or each >= EXACT_INTEGERS / 2 for each in most):
+    if any(each is None or not counts_to(node.output.dtype, 2 * each) for each in most):
         return None
     shape = node.output.shape
     if all(each.size == node.output.size for each in made.inputs):

@@ -1,0 +1,40 @@
+"""What types of numbers can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.ir.node import Node
+
+
+def counts_to(dtype: Any, number: int) -> bool:
+    """Does the type have every whole number from zero on to this one?"""
+    if jnp.issubdtype(dtype, jnp.floating):
+        return number <= 1 / _jax.epsilon(dtype)
+    return bool(jnp.issubdtype(dtype, jnp.integer)) and number <= int(jnp.iinfo(dtype).max)
+
+
+def counting_type(size: int) -> Any:
+    """In which the positions along an axis can be counted, whatever type they are to have."""
+    wide = np.int64 if size > np.iinfo(np.int32).max else np.int32
+    return jax.dtypes.canonicalize_dtype(wide)
+
+
+def is_precise(dtype: Any) -> bool:
+    """Is rounding to the type covered by its tolerance, however often it is done? Of fewer than 16
+    bits each step is off by some percent: sums and products are then other ones in another order.
+    """
+    is_inexact = jnp.issubdtype(dtype, jnp.inexact)
+    return bool(is_inexact and jnp.finfo(dtype).bits >= 16)  # type: ignore[no-untyped-call]
+
+
+def keeps_all_bits(node: Node) -> bool:
+    """Does a `reduce_precision` leave numbers as they are? `jax.checkpoint` writes such."""
+    info: Any = jnp.finfo(node.output.dtype)  # type: ignore[no-untyped-call]
+    exponent, mantissa = node.params["exponent_bits"], node.params["mantissa_bits"]
+    return bool(exponent >= info.nexp and mantissa >= info.nmant)
