@@ -48,10 +48,9 @@ class CutParts:
             return self._cut_broadcast(node, cut, k)
         if node is not None and node.name == "iota":
             along = node.params["dimension"] == cut.axis and start
-            params = {**node.params, "shape": shape}
-            return (
-                self._counted(node, shape, start) if along else self.like(node, [], shape, params)
-            )
+            if along:
+                return self._counted(node, shape, start)
+            return self.like(node, [], shape, {**node.params, "shape": shape})
         return self._slice(value, cut, k, node)
 
     def _counted(self, node: Node, shape: tuple[int, ...], start: int) -> Value:

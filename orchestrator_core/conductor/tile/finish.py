@@ -14,7 +14,7 @@ from jax import lax
 from orchestrator_core.conductor.facts.axes import ROLES, Role, Spec, tile_shape
 from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.facts.tiles import Tile
-from orchestrator_core.conductor.facts.transfer.indexing import SCATTERS, clips
+from orchestrator_core.conductor.facts.transfer.indexing import SCATTERS, clips, widened
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal, Value
 from orchestrator_core.conductor.tile.accumulators.running_max import RunningMax, subtracted
@@ -191,7 +191,7 @@ def _filled(node: Node, picked: Any, extra: Mapping[Value, Any]) -> Any:
     """Where an index is out of bounds, what the gather says should be there."""
     if clips(node):
         return picked
-    indices = _beside(node, extra)
+    indices = widened(_beside(node, extra))
     outside = jnp.zeros(picked.shape, bool)
     for column, axis in enumerate(node.params["dimension_numbers"].start_index_map):
         at = indices[..., column]

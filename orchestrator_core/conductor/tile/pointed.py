@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -89,7 +90,8 @@ def _are_apart(node: Node, producer: Mapping[Value, Node]) -> bool:
 
 
 def _clamped(indices: Atom, last: int, node: Node) -> Node:
-    """Indices moved to the bounds."""
+    """Indices moved to the bounds, or as far as their type can point."""
+    last = min(last, int(jnp.iinfo(indices.dtype).max))
     aval = _jax.ShapedArray((), indices.dtype)
     bounds = [Literal(np.asarray(each, indices.dtype)[()], aval) for each in (0, last)]
     made = _like(indices, indices.shape)

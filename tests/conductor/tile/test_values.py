@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from jax.scipy.special import logsumexp
 
 from orchestrator_core.conductor import Goal, conduct
@@ -106,6 +107,34 @@ def test_positions_of_types_that_cannot_count_so_far(dtype: str) -> None:
         return jax.nn.softmax(jnp.where((i >= j) & (i - j < 9), q @ k.T, -1e30)) @ v
 
     assert len(passes(check(function, arrays))) == 1
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+@pytest.mark.parametrize("mode", ["clip", "fill"])
+def test_indices_that_cannot_point_to_the_end(dtype: str, mode: str) -> None:
+    """As those of characters may be: what is before a tile may not wrap into it."""
+    size = 301
+    random = np.random.default_rng(2)
+    x, w = (jnp.asarray(random.normal(size=(size, 4)), "float32") for _ in range(2))
+    bounds = np.iinfo(dtype)
+    label = jnp.asarray(random.integers(max(bounds.min, -9), min(bounds.max, size), size), dtype)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(1,),
+        start_index_map=(1,),
+        operand_batching_dims=(0,),
+        start_indices_batching_dims=(0,),
+    )
+
+    def function(x: Array, w: Array) -> Array:
+        logits = x @ w.T
+        picked = lax.gather(
+            logits, label[:, None], numbers, slice_sizes=(1, 1), mode=mode, fill_value=2.0
+        )
+        return logsumexp(logits, -1) - picked
+
+    check(function, (x, w))
+    check(jax.grad(lambda *a: jnp.sin(function(*a)).sum(), (0, 1)), (x, w), tolerance=2e-5)
 
 
 def test_attention_takes_one_pass_forward_and_one_back(qkv: Any) -> None:

@@ -29,6 +29,11 @@ FAR = 2**30
 """An index that is in no tile."""
 
 
+def widened(indices: Any) -> Any:
+    """In 32 bits at least: narrow ones may not hold where they are within a tile."""
+    return indices.astype(np.int32) if indices.dtype.itemsize < 4 else indices
+
+
 def clips(node: Node) -> bool:
     """Are indices out of bounds moved to the bound? So XLA does with what is picked wherever it is
     not told to fill, also where they were promised to be inside; what is put there is dropped."""
@@ -79,22 +84,18 @@ def _added_by_tiles(node: Node, spec: Spec) -> Onward:
 
 
 def _scatter_tile(node: Node, spec: Spec, arrays: Sequence[Any], tile: Tile) -> Any:
-    operand, indices, updates = arrays
+    operand, indices, updates = arrays[0], widened(arrays[1]), arrays[2]
     numbers = node.params["dimension_numbers"]
     shifts = [_offset(spec[axis], tile) for axis in numbers.scatter_dims_to_operand_dims]
     local = indices - jnp.stack([jnp.asarray(each, indices.dtype) for each in shifts])
     outside = (indices < 0) | (local < 0)
-    local = jnp.where(outside, jnp.asarray(_far(indices.dtype), indices.dtype), local)
+    local = jnp.where(outside, jnp.asarray(FAR, indices.dtype), local)
     mode = lax.GatherScatterMode.FILL_OR_DROP
     return lax.scatter_add(operand, local, updates, numbers, mode=mode)
 
 
 def _offset(axis: Any, tile: Tile) -> Any:
     return sum((tile.offset[role] for _, role in axis if role is not None), start=0)
-
-
-def _far(dtype: Any) -> int:
-    return min(FAR, int(np.iinfo(dtype).max))
 
 
 def _gather_back(node: Node, spec: Spec) -> list[Spec]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from orchestrator_core.conductor.facts.axes import Spec, axis_roles
-from orchestrator_core.conductor.facts.transfer.indexing import clips
+from orchestrator_core.conductor.facts.transfer.indexing import clips, widened
 from orchestrator_core.conductor.tile.accumulators.base import (
     NEVER,
     AllOrNothing,
@@ -45,6 +45,7 @@ class Picked(AllOrNothing):
     def added(self, old: Any, tiles: Tiles) -> Any:
         node = self.boundary.node
         operand, indices = (tiles[each] for each in self.wanted)
+        indices = widened(indices)
         numbers = node.params["dimension_numbers"]
         inside, local = jnp.bool_(True), []
         for column, axis in enumerate(numbers.start_index_map):
