@@ -8,6 +8,7 @@ from functools import cached_property
 
 from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, roles
+from orchestrator_core.conductor.facts.number_types import is_precise, keeps_all_bits
 from orchestrator_core.conductor.facts.transfer import rule_of
 from orchestrator_core.conductor.facts.transfer.cumulative import CUMULATIVE, FROM_BLOCKS
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
@@ -23,7 +24,7 @@ _PLAIN = ELEMENTWISE | {"broadcast_in_dim", "transpose", *RESHAPES}
 EQUALITIES = frozenset({"eq", "ne"})
 ORDERS = frozenset({"ge", "gt", "le", "lt"})
 JUMPS = frozenset({"ceil", "floor", "is_finite", "rem", "round", "sign"})
-"""A last digit may change these, and what is cast to whole numbers, by much."""
+"""A last digit may change these, and what is cast to whole numbers or to few bits, by much."""
 
 RUNNING = frozenset({*CUMULATIVE, FROM_BLOCKS})
 
@@ -93,7 +94,8 @@ class Dataflow:
     def _compared_by(self, node: Node) -> Sequence[Atom]:
         if node.name in EQUALITIES or node.name == K_LARGEST:
             return node.inputs
-        is_cast = node.name == "convert_element_type" and not is_inexact(node.output.dtype)
+        is_cast = node.name == "convert_element_type" and not is_precise(node.output.dtype)
+        is_cast |= node.name == "reduce_precision" and not keeps_all_bits(node)
         jumps = is_cast or node.name in ORDERS or node.name in JUMPS
         return node.inputs if jumps and not self._of_extremes.isdisjoint(node.inputs) else ()
 

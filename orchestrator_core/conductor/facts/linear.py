@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from orchestrator_core.conductor.facts.affine import Broken, Fact, Kind, Rule
+from orchestrator_core.conductor.facts.number_types import is_precise, keeps_all_bits
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
 
@@ -90,16 +91,21 @@ def _quotient(node: Node, given: Sequence[Fact]) -> Fact:
 
 
 def _convert(node: Node, given: Sequence[Fact]) -> Fact:
-    """Rounding is none of an equality of real numbers. Between real, complex and whole numbers
-    only the way that loses nothing is linear, and whole numbers wrap at their own width."""
+    """Rounding is none of an equality of real numbers, but to few bits it is all of them. Between
+    real, complex and whole numbers only the way that loses nothing is linear, and whole numbers
+    wrap at their own width."""
     before, after = node.inputs[0].dtype, node.output.dtype
     if jnp.issubdtype(before, jnp.integer):
         fits = jnp.issubdtype(after, jnp.integer) and after.itemsize <= before.itemsize
     else:
         real = jnp.issubdtype(before, jnp.floating)
         fits = jnp.issubdtype(after, jnp.inexact if real else jnp.complexfloating)
-        fits = fits and jnp.issubdtype(before, jnp.inexact)
+        fits = fits and is_precise(before) and is_precise(after)
     return given[0] if fits else None
+
+
+def _reduce_precision(node: Node, given: Sequence[Fact]) -> Fact:
+    return given[0] if keeps_all_bits(node) else None
 
 
 def _select(node: Node, given: Sequence[Fact]) -> Fact:
@@ -183,13 +189,14 @@ def _same(node: Node, given: Sequence[Fact]) -> Fact:
 
 RULES: Mapping[str, Callable[[Node, Sequence[Fact]], Fact]] = {
     **dict.fromkeys(("add", "add_any", "sub"), _sum),
-    **dict.fromkeys(("neg", "copy", "copy_p", "stop_gradient", "reduce_precision", "name"), _same),
+    **dict.fromkeys(("neg", "copy", "copy_p", "stop_gradient", "name"), _same),
     **dict.fromkeys(("concatenate", "stack"), _joined),
     **dict.fromkeys(("cumsum", "dynamic_slice", "gather", "rev", "slice", "pad"), _mixed),
     **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshape),
     "mul": _product,
     "div": _quotient,
     "convert_element_type": _convert,
+    "reduce_precision": _reduce_precision,
     "select_n": _select,
     "transpose": _transpose,
     "broadcast_in_dim": _broadcast,

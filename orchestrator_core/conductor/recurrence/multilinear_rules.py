@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import jax.numpy as jnp
 
+from orchestrator_core.conductor.facts.number_types import is_precise
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.recurrence.factors import Sum, Term
@@ -73,8 +74,11 @@ def _same(all_: Multilinear, node: Node, given: Sequence[Sum]) -> Sum:
 
 
 def _convert(all_: Multilinear, node: Node, given: Sequence[Sum]) -> Sum | None:
-    """Rounding is none of an equality of real numbers; taking the real part is."""
+    """Rounding is none of an equality of real numbers, to few bits it is all of them; taking the
+    real part is."""
     before, after = node.inputs[0].dtype, node.output.dtype
+    if not (is_precise(before) and is_precise(after)):
+        return None
     real = jnp.issubdtype(before, jnp.floating) and jnp.issubdtype(after, jnp.inexact)
     both = all(jnp.issubdtype(each, jnp.complexfloating) for each in (before, after))
     return given[0] if real or both else None

@@ -17,6 +17,7 @@ import numpy as np
 from orchestrator_core.conductor.facts.axes import Role, Spec, Untileable, axis_roles
 from orchestrator_core.conductor.facts.bounds import is_below_zero
 from orchestrator_core.conductor.facts.dataflow import Dataflow
+from orchestrator_core.conductor.facts.number_types import is_precise
 from orchestrator_core.conductor.facts.transfer import rule_of
 from orchestrator_core.conductor.facts.transfer.views import RESHAPES
 from orchestrator_core.conductor.ir.node import Node
@@ -189,6 +190,6 @@ def is_zero(flow: Dataflow, atom: Atom) -> bool:
 
 
 def is_cast(node: Node) -> bool:
-    """Does it at most change the precision of numbers, and leave more than a few bits of it?"""
+    """Does it at most round real numbers as their tolerance covers?"""
     types = [node.inputs[0].dtype, node.output.dtype] if node.name in CASTS else [np.dtype(bool)]
-    return all(jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize > 1 for dtype in types)
+    return all(jnp.issubdtype(dtype, jnp.floating) and is_precise(dtype) for dtype in types)

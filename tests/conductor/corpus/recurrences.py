@@ -755,3 +755,33 @@ def replaced_where_the_carry_says(x):
         return h, h
 
     return lax.scan(step, jnp.ones(D), x)[1]
+
+
+@near_miss((T, D))
+def rounded_to_few_bits(x):
+    """As where quantised states are trained: each step is off by a tenth."""
+
+    def step(h, x):
+        h = lax.reduce_precision(0.9 * h + x, exponent_bits=5, mantissa_bits=2)
+        return h, h
+
+    return lax.scan(step, jnp.zeros(D), x)[1]
+
+
+@near_miss((T, D))
+def kept_in_eight_bits(x):
+    def step(h, x):
+        h = (0.9 * h + x).astype(jnp.float8_e4m3fn).astype(x.dtype)
+        return h, h
+
+    return lax.scan(step, jnp.zeros(D), x)[1]
+
+
+@affine((T, D))
+def kept_in_sixteen_bits(x):
+    def step(h, x):
+        h = 0.9 * h + x
+        kept = lax.reduce_precision(h, exponent_bits=11, mantissa_bits=52)
+        return kept, kept.astype(jnp.bfloat16)
+
+    return lax.scan(step, jnp.zeros(D), x)[0]

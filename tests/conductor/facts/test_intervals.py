@@ -35,6 +35,11 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "matrix products": lambda x, y: jnp.exp(x @ y.T),
     "reductions": lambda x, y: x.sum(1) * y.max(1) - x.min(1),
     "casts": lambda x, y: x.astype("bfloat16").astype("float32") + (y > 0).astype("float32"),
+    "few bits": lambda x, y: (
+        x.astype("float8_e4m3fn").astype("float32") + 1,
+        jax.lax.reduce_precision(y, 5, 2) + 1,
+        jax.lax.reduce_precision(x, 8, 23) + 1,
+    ),
     "float16": lambda x, y: x.astype("float16") * y.astype("float16"),
     "functions in 16 bits": lambda x, y: [
         each(z.astype(dtype))

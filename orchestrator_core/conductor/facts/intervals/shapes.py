@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor.facts.intervals.arrays import xp
-from orchestrator_core.conductor.facts.intervals.interval import Interval, rounded
+from orchestrator_core.conductor.facts.intervals.interval import UNKNOWN, Interval, rounded
 from orchestrator_core.conductor.facts.intervals.rule import INTERVALS
+from orchestrator_core.conductor.facts.number_types import is_precise, keeps_all_bits
 from orchestrator_core.conductor.ir.node import Node
 
 _NAMES = """
@@ -47,12 +48,19 @@ def _convert(node: Node, inputs: Sequence[Interval]) -> Interval:
         return Interval(xp.floor(a.low), xp.ceil(a.high), a.sound & fits)
     if node.inputs[0].dtype == np.bool_:
         return a
+    if not is_precise(dtype):  # and what is too large may be NaN instead of infinite
+        return UNKNOWN
     made = rounded(a, dtype)
     zero = a.is_zero
     low, high = xp.where(zero, 0.0, made.low), xp.where(zero, 0.0, made.high)
     return Interval(low, high, made.sound)
 
 
+def _reduce_precision(node: Node, inputs: Sequence[Interval]) -> Interval:
+    return inputs[0] if keeps_all_bits(node) else UNKNOWN
+
+
 INTERVALS.update(dict.fromkeys(SAME, _same))
 INTERVALS["concatenate"] = INTERVALS["pad"] = join
-INTERVALS["convert_element_type"] = INTERVALS["reduce_precision"] = _convert
+INTERVALS["convert_element_type"] = _convert
+INTERVALS["reduce_precision"] = _reduce_precision
