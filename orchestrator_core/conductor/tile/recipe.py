@@ -221,8 +221,8 @@ def rounded(made: Any) -> Any:
     has made must be the same in every bit, and a compiler sees what else reads it: XLA makes one
     rounding of a product and a sum, divides by a root, or multiplies with its inverse, and leaves
     exponentials and sines to another library if a sum or the largest of them is all that is asked
-    for."""
-    return jnp.where(made == made, made, jnp.nan)
+    for. Twice a NaN is that NaN, whose sign `top_k` minds."""
+    return jnp.where(made == made, made, made + made)
 
 
 ROUNDS_NOTHING = {"neg", "abs", "sign", "max", "min", "clamp", "select_n", *COPIES}

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from orchestrator_core.conductor.cost import this_device
@@ -51,5 +50,5 @@ class _Spread:
         self._shape, self._axes = node.params["shape"], node.params["broadcast_dimensions"]
 
     def __call__(self, array: Any) -> list[Any]:
-        ended = jnp.where(array == array, array, np.array(np.nan, array.dtype))
+        ended = jnp.where(array == array, array, array + array)
         return [lax.broadcast_in_dim(ended, self._shape, self._axes)]

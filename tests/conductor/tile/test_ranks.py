@@ -136,6 +136,16 @@ def test_what_is_no_number_and_both_zeros(name: str) -> None:
     assert len(passes(graph)) == 1
 
 
+@pytest.mark.parametrize("k", [1, 2, K, M])
+def test_numbers_that_are_made_of_both_kinds_of_nan(k: int) -> None:
+    """-NaN is the least of all, NaN the largest."""
+    x, y = (each[:, 0] for each in points())
+    y = y.at[jnp.array([3, 70])].set(-np.float32(np.nan)).at[41].set(-jnp.inf)
+    check(lambda x, y: lax.top_k(x[:, None] + y, k), (x, y), tolerance=0.0)
+    y = y.at[50].set(jnp.nan)
+    check(lambda x, y: lax.top_k(x[:, None] + y, k), (x, y), tolerance=0.0)
+
+
 def test_rows_that_see_fewer_than_are_asked() -> None:
     """Of what is masked, again that which stands first."""
 
