@@ -18,7 +18,7 @@ def neutral(kind: str, dtype: Any) -> Any:
     if kind == "product":
         return 1
     if kind == "and":
-        return True if dtype == np.bool_ else -1
+        return ~np.zeros((), dtype)[()]  # all bits
     return _end(dtype, is_least=kind == "max")
 
 

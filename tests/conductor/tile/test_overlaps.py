@@ -48,6 +48,17 @@ def counts(x: jax.Array, y: jax.Array) -> Any:
     return near.sum(0), near.sum(1), near.all(0), near.any(1)
 
 
+def bits(x: jax.Array, y: jax.Array) -> Any:
+    """Of a type that has no -1."""
+    i, j = (each.view("uint8")[:, :1] | 4 for each in (x, y))
+    found = i[:, None, 0] | j[None, :, 0]
+
+    def all_of(axis: int) -> jax.Array:
+        return jax.lax.reduce(found, np.uint8(255), jax.lax.bitwise_and, (axis,))
+
+    return all_of(0), all_of(1)
+
+
 def causal(x: jax.Array, y: jax.Array) -> Any:
     is_later = jnp.arange(len(y))[None] > jnp.arange(len(x))[:, None]
     return jax.nn.softmax(jnp.where(is_later, -jnp.inf, x @ y.T)) @ y
@@ -98,7 +109,7 @@ def by_distance(x: jax.Array, y: jax.Array) -> Any:
 
 
 FUNCTIONS = (
-    *(both, products, counts, causal, gradients, in_heads),
+    *(both, products, counts, bits, causal, gradients, in_heads),
     *(nearest, picked, by_distance),
 )
 
