@@ -3,7 +3,8 @@
     (conv(x, w) - mean) * scale + shift     becomes     conv(x, w * scale) + (shift - mean * scale)
 
 Equal in real numbers (S. Ioffe and C. Szegedy, "Batch normalization", 2015, at inference). Where a
-scale or a shift is not finite, or so large that products with it may not be, all is done as it was.
+scale or a shift is not finite, or so large that products with it may not be, or so small that the
+weights would be lost, all is done as it was.
 """
 
 from __future__ import annotations
@@ -126,12 +127,22 @@ class _Folded:
         scale, shift = self._line(known)
         if not self._is_guarded:
             return self._folded(known, scale, shift)
-        line = [each for each in (scale, shift) if each is not None]
-        usual = jnp.all(jnp.stack([jnp.abs(each) <= _limit(each.dtype) for each in line]))
         made: list[Any] = lax.cond(
-            usual, lambda: self._folded(known, scale, shift), lambda: self._as_written(known)
+            self._is_usual(known, scale, shift),
+            lambda: self._folded(known, scale, shift),
+            lambda: self._as_written(known),
         )
         return made
+
+    def _is_usual(self, known: dict[Any, Any], scale: Any, shift: Any) -> Any:
+        """Does nothing become too large, and no channel's weights too small? A scale of zero may
+        be a product of small ones."""
+        largest = self._largest_weights(known)
+        scaled = largest * jnp.abs(scale)
+        line = [each for each in (scale, shift, scaled) if each is not None]
+        are_small = jnp.stack([jnp.abs(each) <= _limit(each.dtype) for each in line])
+        are_kept = (scaled >= _least(scaled.dtype)) | (largest == 0)
+        return are_small.all() & are_kept.all()
 
     def _as_written(self, known: dict[Any, Any]) -> list[Any]:
         known = dict(known)
@@ -150,6 +161,12 @@ class _Folded:
         if shift is not None:
             made = made + shift.reshape(_along(_channel(self._conv), made.ndim))
         return [made]
+
+    def _largest_weights(self, known: dict[Any, Any]) -> Any:
+        """Of each channel."""
+        weights = known[self._conv.inputs[1]]
+        out = self._conv.params["dimension_numbers"].rhs_spec[0]
+        return jnp.abs(weights).max([k for k in range(weights.ndim) if k != out], initial=0)
 
     def _line(self, known: dict[Any, Any]) -> tuple[Any, Any]:
         """What each channel is multiplied by, and what is added; None if nothing is."""
@@ -186,6 +203,14 @@ def _limit(dtype: Any) -> float:
     """Products of two numbers that are no larger are finite."""
     info: Any = jnp.finfo(dtype)  # type: ignore[no-untyped-call]
     return float(float(info.max) ** 0.5)
+
+
+def _least(dtype: Any) -> float:
+    """Beside a number that is no smaller, what is too small for the type is less than a last digit.
+    XLA may take for zero what has fewer digits than others, but of float16."""
+    info: Any = jnp.finfo(dtype)  # type: ignore[no-untyped-call]
+    lost = info.smallest_subnormal if dtype == jnp.float16 else info.tiny
+    return float(lost) / float(info.eps)
 
 
 def _along(axis: int, rank: int) -> tuple[int, ...]:

@@ -311,6 +311,47 @@ def test_scales_that_are_not_usual_spread_as_they_would(scale: float) -> None:
     np.testing.assert_allclose(evaluate(new, args)[0], evaluate(graph, args)[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize(("dtype", "large"), [("float32", 1e25), ("float16", 3e3)])
+@pytest.mark.parametrize("is_small", [True, False])
+def test_weights_that_a_scale_would_take_out_of_range(
+    dtype: str, large: float, is_small: bool
+) -> None:
+    """What they are multiplied with first brings them back."""
+    large = large if is_small else 1 / large
+
+    def function(x: jax.Array, w: jax.Array, p: jax.Array) -> list[jax.Array]:
+        return [conv(x, w) * p]
+
+    args = tuple(
+        jnp.asarray(each * scale, dtype)
+        for each, scale in [
+            (array(*IMAGE), large),
+            (array(*WEIGHTS), large**-0.8),
+            (array(4), large**-0.8),
+        ]
+    )
+    graph = read(jax.make_jaxpr(function)(*args))
+    new, (site,) = algebra(graph, ALWAYS)
+    assert site.is_changed
+    (expected,), (found,) = evaluate(graph, args), evaluate(new, args)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_weights_of_another_type_than_the_result_take_no_scales() -> None:
+    def function(x: jax.Array, w: jax.Array, p: jax.Array) -> jax.Array:
+        dims = ("NHWC", "HWIO", "NHWC")
+        made = jax.lax.conv_general_dilated(
+            x, w, (1, 1), "SAME", dimension_numbers=dims, preferred_element_type=p.dtype
+        )
+        return made * p
+
+    for before, after in [("bfloat16", "float32"), ("int8", "int32")]:
+        args = array(*IMAGE).astype(before), array(*WEIGHTS).astype(before), array(4).astype(after)
+        _, sites = algebra(read(jax.make_jaxpr(lambda *a: [function(*a)])(*args)), ALWAYS)
+        assert not sites
+
+
 @pytest.mark.parametrize(
     "function",
     [
