@@ -104,8 +104,13 @@ def conduct(
     of sums changes, which moves float32 by about 1e-6 and float64 by about 1e-15 for sums of some
     thousand terms. In ``"real"`` also what is equal in real numbers is replaced, such as
     exp(a - b) for exp(a) / exp(b): float32 within 1e-5, float64 within 1e-13, bfloat16 and float16
-    within 2e-2, which is their own rounding; sums of 16 bits are taken in 32. Where an
-    intermediate value overflows, the result moves towards the one in float64.
+    within 2e-2, which is their own rounding; sums of 16 bits are taken in 32. That holds of what a
+    program rounds a few times. A loop that carries 16 bits rounds in each step, and rewritten it
+    rounds less often: over many steps the two drift apart, and the original from the exact result.
+    A thousand ones added up in bfloat16 are 256 in a loop, and 976 once it is rewritten; ``strict``
+    leaves such a loop. What is rounded to fewer than 16 bits, or by `lax.reduce_precision`, is
+    rounded in each step as it was. Where an intermediate value overflows, the result moves towards
+    the one in float64.
 
     Args:
         fn: a function; left out, this is a decorator. Methods too.

@@ -74,3 +74,18 @@ def test_loops_in_loops() -> None:
     made, expected = conducted(gradient(layers))(*given), jax.jit(gradient(layers))(*given)
     for a, b in zip(jax.tree.leaves(made), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5 * float(jnp.abs(b).max()))
+
+
+def test_a_sum_of_many_steps_in_16_bits_moves_towards_the_exact_one() -> None:
+    """What the loop adds is soon less than half a last digit; ``strict`` leaves it so."""
+
+    def total(x: Any) -> Any:
+        return lax.scan(lambda c, x: (c + x, None), jnp.zeros(4, x.dtype), x)[0]
+
+    x = jnp.ones((1000, 4), jnp.bfloat16)
+    plain = np.asarray(jax.jit(total)(x), float)
+    made = np.asarray(conduct(total, Goal(always=True))(x), float)
+    assert (plain == 256).all()
+    np.testing.assert_allclose(made, 1000, rtol=3e-2)
+    strict = conduct(total, Goal(always=True, precision="strict"))(x)
+    np.testing.assert_array_equal(np.asarray(strict, float), plain)
