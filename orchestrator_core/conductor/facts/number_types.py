@@ -16,7 +16,12 @@ def counts_to(dtype: Any, number: int) -> bool:
     """Does the type have every whole number from zero on to this one?"""
     if jnp.issubdtype(dtype, jnp.floating):
         return number <= 1 / _jax.epsilon(dtype)
-    return bool(jnp.issubdtype(dtype, jnp.integer)) and number <= int(jnp.iinfo(dtype).max)
+    return bool(jnp.issubdtype(dtype, jnp.integer)) and number <= largest_integer(dtype)
+
+
+def largest_integer(dtype: Any) -> int:
+    info: Any = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
+    return int(info.max)
 
 
 def counting_type(size: int) -> Any:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.facts.number_types import largest_integer
 from orchestrator_core.conductor.facts.transfer.indexing import SCATTERS, clips
 from orchestrator_core.conductor.ir.everywhere import everywhere
 from orchestrator_core.conductor.ir.node import Node, of_primitive
@@ -91,7 +91,7 @@ def _are_apart(node: Node, producer: Mapping[Value, Node]) -> bool:
 
 def _clamped(indices: Atom, last: int, node: Node) -> Node:
     """Indices moved to the bounds, or as far as their type can point."""
-    last = min(last, int(jnp.iinfo(indices.dtype).max))
+    last = min(last, largest_integer(indices.dtype))
     aval = _jax.ShapedArray((), indices.dtype)
     bounds = [Literal(np.asarray(each, indices.dtype)[()], aval) for each in (0, last)]
     made = _like(indices, indices.shape)
