@@ -19,7 +19,7 @@ def seconds(value: float | None) -> str:
         return f"{value / 60:.1f} min"
     if size >= 0.1:
         return f"{value:.2f} s" if size < 100 else f"{value:.1f} s"
-    return "0 s" if value == 0 else f"{1000 * value:.2g} ms"
+    return "0 s" if value == 0 else f"{float(f'{1000 * value:.2g}'):g} ms"
 
 
 def size(nbytes: float, digits: int = 3) -> str:

@@ -118,17 +118,25 @@ def _target(target: str, parameters: Sequence[str]) -> FileTarget | FlowTarget:
 def _effort(asked: Effort) -> Effort:
     """What was asked for; a budget or a planner that cannot be is wrong usage, said before anything
     is done."""
-    from orchestrator_core.errors import InvalidBudget, InvalidInput
-    from orchestrator_core.plan.portfolio import choose, registered
+    from orchestrator_core.errors import InvalidBudget
 
     try:
         asked.budget  # noqa: B018
-        choose(registered(), asked.planners or None)
     except InvalidBudget as error:
         raise typer.BadParameter(str(error), param_hint="'--seconds'") from None
+    if asked.planners:
+        _check_planners(asked.planners)
+    return asked
+
+
+def _check_planners(names: Sequence[str]) -> None:
+    from orchestrator_core.errors import InvalidInput
+    from orchestrator_core.plan.portfolio import choose, registered
+
+    try:
+        choose(registered(), names)
     except InvalidInput as error:
         raise typer.BadParameter(str(error), param_hint="'--planner'") from None
-    return asked
 
 
 def _machines(

@@ -70,10 +70,9 @@ def _price_flow(
 
 
 def _latest(store: Store, flow: str, origin: str) -> RunRecord | None:
-    """The flow's last run: of its origin where that is known, or noted by nobody."""
-    if not origin:
-        return store.latest_run(flow)
-    return store.latest_run(flow, origin) or store.latest_run(flow, "")
+    """The flow's last run; of its origin where that is known: others may have its name, such as
+    graphs of Dask of a function that is called so."""
+    return store.latest_run(flow, origin or None)
 
 
 def _price_run(

@@ -103,7 +103,10 @@ def patience(value: object) -> float:
     """Seconds >= 0."""
     if value in (0, "0", "0s"):
         return 0.0
-    return seconds(value)
+    try:
+        return seconds(value)
+    except InvalidInput:
+        raise InvalidInput("is no time >= 0, such as 10, 90s or 1.5min") from None
 
 
 def _figure(value: object) -> object:

@@ -6,6 +6,7 @@ A database holds the names of a user's tasks, so a new file belongs to that user
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from sqlalchemy.engine import URL, make_url
@@ -65,12 +66,18 @@ def masked(url: URL) -> str:
     return shown.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
 
 
+LONG = 4
+"""Letters of a password that stand nowhere else by chance."""
+
+
 def without_password(text: str, url: URL) -> str:
     """The text with every appearance of the URL's password masked."""
     secrets = [str(value) for name, value in url.query.items() if "pass" in name.lower()]
     for secret in (str(url.password or ""), *secrets):
-        if secret:
+        if len(secret) >= LONG:
             text = text.replace(secret, "***")
+        elif secret:  # as a word, or every such letter would go
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     return text
 
 

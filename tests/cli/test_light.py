@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator_core.cli.app import run
+from orchestrator_core.origin import place_of
 from orchestrator_core.store.sql import ScheduleStore
 from tests.cli.conftest import a_run
 from tests.report.runs import wide_run
@@ -62,7 +63,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store.add_run(replace(wide_run(10_000, 16), run_id="1" * 32, started_at=1.0))
     for number in (2, 3):
         store.add_run(a_run(str(number) * 32, planned=False, started_at=float(number)))
-    store.add_run(a_run("4" * 32, started_at=4.0))
+    origin = f"{place_of(str(folder / 'flow.py'))}:pipeline"
+    store.add_run(replace(a_run("4" * 32, started_at=4.0), origin=origin))
     store.close()
     (folder / "flow.py").write_text(
         "from prefect import flow\n@flow\ndef pipeline(): ...", encoding="utf-8"

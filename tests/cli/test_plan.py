@@ -276,6 +276,7 @@ def test_another_flow_of_that_name_is_not_planned_instead(
     path.write_text(REAL_FLOW, encoding="utf-8")
     origin = f"{place_of(str(path))}:pipeline"
     store.add_run(replace(a_run("b" * 32), started_at=9.0, origin="elsewhere/my_flow.py:pipeline"))
+    store.add_run(replace(a_run("d" * 32), started_at=9.5))  # by Dask, of a function of that name
     assert "cannot be followed" in invoke("plan", f"{path}:pipeline").err
     store.add_run(replace(a_run("c" * 32), started_at=1.0, origin=origin))
     found = json.loads(invoke("plan", f"{path}:pipeline", "--json").out)

@@ -17,6 +17,7 @@ from sqlalchemy import event
 
 from orchestrator_core.errors import StoreError
 from orchestrator_core.store import hits, sql
+from orchestrator_core.store.location import to_url, without_password
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_core.store.tables import VIEWS
 from tests.contracts.store_contract import Make, StoreContract
@@ -218,6 +219,12 @@ def test_four_processes_lose_nothing(url: str) -> None:
 
 def _root() -> Path:
     return Path(__file__).resolve().parents[2]
+
+
+def test_a_short_password_garbles_no_words() -> None:
+    url = to_url("postgresql://me:p@host/db")
+    said = without_password("port 1 of postgresql://me:p@host/db does not accept p", url)
+    assert said == "port 1 of postgresql://me:***@host/db does not accept ***"
 
 
 @pytest.mark.parametrize(

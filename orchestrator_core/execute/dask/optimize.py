@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from numbers import Real
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from distributed.client import ClosedClientError
 
+from orchestrator_core.errors import InvalidInput
 from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask import client as calls
+from orchestrator_core.graph.text import shown
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -48,6 +51,7 @@ class optimize:
 
     Raises:
         TypeError: for what is no client, and for an asynchronous one in a plain ``with``.
+        InvalidInput: naming the option that cannot be used.
         distributed.client.ClosedClientError: on entering, for a client that is closed. One that is
             closed inside of the block leaves it quietly.
     """
@@ -67,10 +71,12 @@ class optimize:
                 f"optimize takes a distributed.Client, not a {type(client).__name__}; "
                 "cluster.get_client() makes one"
             )
+        _check_seconds("ready_seconds", 0.0 if ready_seconds is None else ready_seconds)
+        _check_seconds("stop_seconds", stop_seconds)
         self._client: Any = client
         self._ready_seconds = ready_seconds
         self._stop_seconds = stop_seconds
-        self._token = ""
+        self._tokens: list[str] = []
         self._entering: asyncio.Task[Any] | None = None
         where = {"store": store} if store is None or isinstance(store, str) else {"advisor": store}
         self._options = {**where, "mode": mode, **options}
@@ -125,8 +131,9 @@ class optimize:
             raise ClosedClientError(f"{self._client} is closed: optimize needs one that is not")
 
     async def _enter(self) -> None:
-        self._token, self._entering = uuid4().hex, asyncio.current_task()
-        await calls.enter(self._client, self._token, **self._options)
+        token, self._entering = uuid4().hex, asyncio.current_task()
+        self._tokens.append(token)
+        await calls.enter(self._client, token, **self._options)
         if self._ready_seconds is None:
             if holdup := await calls.wait_willing(self._client):
                 log.warning("graphs are left to Dask for now; %s", holdup)
@@ -141,4 +148,9 @@ class optimize:
         await self._exit()
 
     async def _exit(self) -> None:
-        await calls.leave(self._client, self._token, self._stop_seconds)
+        await calls.leave(self._client, self._tokens.pop(), self._stop_seconds)
+
+
+def _check_seconds(what: str, given: object) -> None:
+    if not (isinstance(given, Real) and float(given) >= 0):
+        raise InvalidInput(f"{what} is {shown(given)}; give seconds >= 0")

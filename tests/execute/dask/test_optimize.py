@@ -11,7 +11,7 @@ from dask.delayed import delayed
 from distributed import Client, Scheduler, Worker
 from distributed.client import ClosedClientError
 
-from orchestrator_core.errors import OrchestratorError
+from orchestrator_core.errors import InvalidInput, OrchestratorError
 from orchestrator_core.execute.dask import OrchestratorPlugin, client, optimize
 from orchestrator_core.execute.dask.plugin import FOR_BLOCKS
 from orchestrator_core.execute.record import RunRecord
@@ -205,6 +205,27 @@ def test_nor_does_who_is_stopped_by_the_keyboard(monkeypatch: pytest.MonkeyPatch
             raise AssertionError
         assert FOR_BLOCKS not in plugins
         assert running[0].cancelled()
+
+
+@cluster_test()
+async def test_one_block_within_itself_leaves_nothing_behind(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    block = optimize(c, Writer(), ready_seconds=0)
+    async with block:
+        async with block:
+            assert FOR_BLOCKS in s.plugins
+        assert FOR_BLOCKS in s.plugins
+    assert FOR_BLOCKS not in s.plugins
+
+
+@pytest.mark.parametrize("wrong", [{"ready_seconds": "a"}, {"stop_seconds": -1}])
+@cluster_test()
+async def test_seconds_that_are_none_are_refused(
+    c: Client, s: Scheduler, a: Worker, b: Worker, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidInput, match=f"{next(iter(wrong))} is .*; give seconds >= 0"):
+        optimize(c, Writer(), **wrong)
 
 
 @cluster_test()

@@ -16,7 +16,7 @@ from concurrent.futures import TimeoutError as NotYet
 from functools import partial
 from typing import Any
 
-from orchestrator_core.errors import PlanningFailed
+from orchestrator_core.errors import OrchestratorError, PlanningFailed
 from orchestrator_core.execute.advice import (
     Advice,
     Advisor,
@@ -139,7 +139,9 @@ class Advisory:
         try:
             self._advisor = advisor = self._make()
         except Exception as error:
-            log.warning("no advisor, so nothing is planned or recorded: %s", error, exc_info=True)
+            is_known = isinstance(error, OrchestratorError)  # whose message says all
+            said = "no advisor, so nothing is planned or recorded: %s"
+            log.warning(said, error, exc_info=not is_known)
             self._closing = True
             self._tell(self._started.set)
             self._tell(self._closed.set)
