@@ -132,12 +132,14 @@ def _softmax(x: Any, axis: int) -> Any:
 @dataclass(eq=False)
 class Program:
     """Attributes:
+    narrow: a type of few bits that positions, indices and carries may have, too; none if empty.
     steps: in words.
     """
 
     seed: int
     sizes: Sizes = (53, 61, 3)
     length: int = 12
+    narrow: str = ""
     steps: list[str] = field(default_factory=list)
 
     def arguments(self, special: str = "") -> list[Any]:
@@ -230,8 +232,20 @@ class _Maker:
             "not": lambda: ~(rows > columns),
             "data": lambda: self.any_of(self.rows[:1])[:, None] > self.columns[0][None],
         }
+        if self.program.narrow:
+            ways = self.counted()
         name = self.any_of(list(ways))
         return name, ways[name]()
+
+    def counted(self) -> dict[str, Callable[[], Any]]:
+        """Masks of positions that their type may not hold. What they are compared with is exact
+        in any precision."""
+        rows, columns = (jnp.arange(n, dtype=self.program.narrow) for n in self.program.sizes[:2])
+        return {
+            "counted causal": lambda: rows[:, None] >= columns,
+            "counted anti-causal": lambda: rows[:, None] < columns,
+            "counted window": lambda: rows[:, None] - columns < 9,
+        }
 
     def step(self) -> None:
         kinds = {
@@ -247,6 +261,8 @@ class _Maker:
             self.branched: 1,
             self.looped: 1,
         }
+        if self.program.narrow:
+            kinds |= {self.masked: 6, self.picked: 4, self.carried: 2, self.combined: 4}
         weights = np.array(list(kinds.values())) / sum(kinds.values())
         list(kinds)[int(self.random.choice(len(kinds), p=weights))]()
 
@@ -325,6 +341,48 @@ class _Maker:
             self.pairs.append(pair + self.x[:5, 0][(self.n[:, None] + self.m[None]) % 5])
         else:
             self.outs.append(jnp.take_along_axis(pair, self.n[:, None], 1)[:, 0])
+
+    def picked(self) -> None:
+        """By indices as they are: indexing by JAX would widen them."""
+        mode, narrow = self.any_of(["clip", "fill"]), jnp.dtype(self.program.narrow)
+        whole = narrow if jnp.issubdtype(narrow, jnp.integer) else jnp.uint8
+        self.say("pick", mode)
+        numbers = jax.lax.GatherDimensionNumbers(
+            offset_dims=(),
+            collapsed_slice_dims=(1,),
+            start_index_map=(1,),
+            operand_batching_dims=(0,),
+            start_indices_batching_dims=(0,),
+        )
+        index, pair = (self.n * 60).astype(whole)[:, None], self.recent()
+        self.outs.append(jax.lax.gather(pair, index, numbers, slice_sizes=(1, 1), mode=mode))
+
+    def carried(self) -> None:
+        narrow = jnp.dtype(self.program.narrow)
+        decay = 3 if jnp.issubdtype(narrow, jnp.integer) else 0.5
+        self.say("carry", narrow)
+
+        def step(c: Any, x: Any) -> Any:
+            c = c * jnp.asarray(decay, narrow) + x
+            return c, c
+
+        steps = (self.m[:, None] * self.n).astype(narrow)
+        self.outs.append(jax.lax.scan(step, jnp.zeros_like(steps[0]), steps)[1])
+
+    def combined(self) -> None:
+        """Numbers of few bits, all different enough to wrap or to be rounded."""
+        narrow, axis = jnp.dtype(self.program.narrow), int(self.random.integers(2))
+        ways = {
+            "max": jnp.max,
+            "min": jnp.min,
+            "sum": lambda x, axis: jnp.sum(x, axis=axis, dtype=narrow),
+            "argmin": jnp.argmin,
+            "top": lambda x, axis: jax.lax.top_k(jnp.moveaxis(x, axis, -1), 3),
+        }
+        name = self.any_of(list(ways))
+        self.say("combined", narrow, name, axis)
+        pair = (self.n[:, None] * 37 + self.m * 53).astype(narrow)
+        self.outs += jax.tree.leaves(ways[name](pair, axis=axis))
 
     def branched(self) -> None:
         pair = self.recent()
