@@ -24,7 +24,9 @@ def usual_lead(runs: Sequence[RunRecord], tasks: int) -> float:
 
     Submitting takes longer the more is submitted; planning is told by runs that found their plan.
     """
-    started = [run for run in runs if run.tasks]
+    began = [run for run in runs if run.tasks]
+    # Beside others it waits for them, too.
+    started = [run for run in began if not run.sharing] or began
     if not started:
         return 0.0
     submitting = [(_first(run) - _planning(run)) / len(run.graph) for run in started]

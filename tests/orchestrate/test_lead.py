@@ -71,6 +71,13 @@ def test_a_search_for_the_plan_is_not_taken_for_what_finding_one_takes() -> None
     assert usual_lead(runs, 50) == pytest.approx(0.6)
 
 
+def test_runs_beside_others_count_only_where_there_are_no_more() -> None:
+    alone = run_of(50, 0.6, FOUND)
+    behind = [replace(run_of(50, 18.0, FOUND), others=30.0) for _ in range(2)]
+    assert usual_lead([*behind, alone], 50) == pytest.approx(0.6)
+    assert usual_lead(behind, 50) == pytest.approx(18.0)
+
+
 def test_one_run_that_had_to_wait_counts_for_little() -> None:
     runs = [run_of(50, 0.6, FOUND), run_of(50, 40.0, FOUND), run_of(50, 0.6, FOUND)]
     assert usual_lead(runs, 50) == pytest.approx(0.6)

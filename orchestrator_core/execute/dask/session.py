@@ -229,7 +229,8 @@ class Session:
     def _begin_run(self, graph: Snapshot, wanted: frozenset[Key], cluster: Cluster) -> None:
         brief = len(graph) > (self.options.max_tasks or math.inf)
         run = GraphRun(graph, cluster, time(), self._finish, brief)
-        run.wanted, run.worked_before = wanted, self.worked.now()
+        run.wanted = wanted
+        self._note_work(run)
         self._runs[run] = None
         self.recorder.watch(run.open, run)
         if len(self._runs) > OPEN_RUNS:
@@ -242,9 +243,13 @@ class Session:
         """What is left of the run is a run of its own from now on."""
         self.control.end(run)
         run.cede(rest)
-        rest.worked_before = self.worked.now()
+        self._note_work(rest)
         self._runs[rest] = None
         self.recorder.watch(rest.open, rest)
+
+    def _note_work(self, run: GraphRun) -> None:
+        """What had been done when it began was not for it."""
+        run.worked_before, run.executed_before = self.worked.now(), self.worked.executed
 
     def _begin_early(self) -> None:
         """A worker is there: graphs of which nothing has begun or gone meanwhile begin."""
@@ -261,7 +266,7 @@ class Session:
         self.counters.graph_ended(run.advice.plan if run.advice else None, run.adopted)
         self.recorder.unwatch(run.snapshot.keys, run)
         if run.ended and run.is_worth_keeping:
-            run.see_others(self.worked.now())
+            run.see_others(self.worked.now(), self.worked.executed)
             run.measured = self.roster.measured()
             self.advisory.record(run.finished())
         self.settled.look()

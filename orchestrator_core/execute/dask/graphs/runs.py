@@ -22,6 +22,9 @@ RECORDS_PER_TASK = 4
 """A graph keeps at most this many records times its tasks, however often Dask repeats them."""
 
 
+HANDLED = 1e-3
+"""Seconds that a scheduler sees to a task, about."""
+
 MANY, TRIVIAL = 2_000, 0.005
 """A graph of at least so many tasks that take less than so many seconds in the mean is not kept: no
 plan can make it faster, and to keep it would cost more than to run it."""
@@ -33,8 +36,8 @@ class GraphRun:
     Attributes:
         coming: keys that have not arrived yet; a graph arrives as a whole.
         unasked: could nobody be asked about it when it came?
-        worked_before: as of `Worked`, when it began. others: seconds of threads that tasks of
-            other runs had until it ended.
+        worked_before, executed_before: as of `Worked`, when it began. others: seconds of threads
+            that tasks of other runs had until it ended.
     """
 
     coming: Set[Key] = frozenset()
@@ -56,6 +59,7 @@ class GraphRun:
         self.adopted = False
         self.unasked = False
         self.worked_before = self.others = 0.0
+        self.executed_before = 0
         self.reason = "observed"
         self.notes: list[str] = []
         self.measured: Cluster | None = None
@@ -86,10 +90,15 @@ class GraphRun:
         seconds = sum([ended[4] - ended[3] for ended in self._ended])
         return len(self._ended) < MANY or seconds >= TRIVIAL * len(self._ended)
 
-    def see_others(self, worked: float) -> None:
-        """It is over; `worked`: as of `Worked`, now."""
+    def see_others(self, worked: float, executed: int) -> None:
+        """It is over; `worked` and `executed`: as of `Worked`, now. While it waited for a scheduler
+        that had others' tasks to see to, they had all threads, however short they were."""
         own = sum([ended[4] - ended[3] for ended in self._ended])
+        waited = min((ended[3] for ended in self._ended), default=0.0)
+        handled = HANDLED * (executed - self.executed_before - len(self._ended))
+        threads = sum(worker.threads for worker in self.cluster.workers)
         self.others = max(0.0, worked - self.worked_before - own)
+        self.others += threads * max(0.0, min(waited, handled))
 
     def records(self, first: int = 0, limit: int | None = None) -> list[tuple[Key, TaskRecord]]:
         """At most `limit` of the executions, beginning with number `first`, each with its key."""

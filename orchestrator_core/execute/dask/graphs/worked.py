@@ -25,6 +25,9 @@ Fault = Callable[[str, Exception], None]
 class Worked:
     """A clock that goes as fast as there are busy threads: what a run had not, others had.
 
+    Attributes:
+        executed: how many tasks have ended, whatever came of them.
+
     It overhears what workers say to the scheduler. Tasks that have left their thread (`secede`) are
     busy until then, and what tasks submit themselves is not counted: it belongs to whoever waits
     for it.
@@ -43,6 +46,7 @@ class Worked:
         self._left: set[Key] = set()
         self._look_at = MANY
         self._ended = 0.0
+        self.executed = 0
 
     def install(self) -> None:
         """Begin to listen."""
@@ -64,6 +68,7 @@ class Worked:
         if message["key"] in self._left:
             self._left.discard(message["key"])
             return
+        self.executed += 1
         for span in message.get("startstops") or ():
             if span["action"] == "compute":
                 self._ended += max(0.0, span["stop"] - span["start"])

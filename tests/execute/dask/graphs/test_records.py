@@ -272,6 +272,26 @@ def test_a_graph_keeps_a_bounded_number_of_records() -> None:
     assert run.finished().record().status == "ok"
 
 
+def test_a_run_that_waits_for_a_busy_scheduler_shares_it() -> None:
+    """15,000 tasks of nothing had no thread for a second, and let nobody else have one for 15."""
+    from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
+    from orchestrator_core.graph.cluster import Cluster
+    from orchestrator_core.graph.cluster import Worker as Place
+
+    def others(executed: int, start: float) -> float:
+        snapshot = Snapshot(keys=("a",), prefixes=("a",), inputs=((),))
+        run = GraphRun(snapshot, Cluster([Place("w", threads=2)]), 0.0, lambda run: None)
+        run.worked_before, run.executed_before = 100.0, 50
+        ended = ("a", "ok", ("w", "worker"), start, start + 2, 0.0, 0.0, 1, None, None, 0.0, None)
+        run.add(ended)
+        run.see_others(102.5, executed)
+        return run.others
+
+    assert others(executed=51, start=18.0) == 0.5, "nobody else's ended"
+    assert others(executed=15_051, start=18.0) == 0.5 + 2 * 15.0
+    assert others(executed=15_051, start=3.0) == 0.5 + 2 * 3.0, "no longer than it waited"
+
+
 @cluster_test()
 async def test_many_tasks_that_take_no_time_are_not_kept(
     c: Client, s: Scheduler, a: Worker, b: Worker

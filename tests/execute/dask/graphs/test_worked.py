@@ -53,6 +53,7 @@ def test_what_ended_and_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     clock.has_ended({"key": "ended", "startstops": spans})
     clock.has_ended({"key": "ended", "startstops": None})
     assert clock.now() == 5.0
+    assert clock.executed == 2
     task.processing_on = None
     assert clock.now() == 2.5
 
