@@ -9,11 +9,9 @@ planned.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,64 +20,23 @@ from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.text import shown
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.given import check_budget, check_instance
+from orchestrator_core.plan.realtime.admission import Admitted, Refused
 from orchestrator_core.plan.realtime.demand import confined, least_work
 from orchestrator_core.plan.realtime.feasibility import feasibility
-from orchestrator_core.plan.realtime.flows import Flow, PeriodicFlow, SporadicFlow
+from orchestrator_core.plan.realtime.flows import Flow, SporadicFlow
 from orchestrator_core.plan.realtime.overlap import HYPERPERIODS, Cycle, Flows, cycle
 from orchestrator_core.plan.realtime.prove import load
-from orchestrator_core.plan.realtime.server import first_deadline, gap_of, response, server_of
-from orchestrator_core.plan.realtime.unroll import Release, hyperperiod, releases, unroll
+from orchestrator_core.plan.realtime.repeated import LARGEST, Repeated, repeated_of, size_of
+from orchestrator_core.plan.realtime.server import gap_of, response
+from orchestrator_core.plan.realtime.unroll import Release, releases, unroll
 from orchestrator_core.plan.realtime.verdict import Feasible, Infeasible, Unknown
 from orchestrator_core.plan.schedule import Schedule
-
-LARGEST = 5_000
-"""Most task instances in a hyperperiod that is planned as it is."""
-
-MOST_SLOTS = 50_000
-"""Most task instances where flows are served: to look at so many takes a second."""
 
 SHOWN = 3
 """Flows whose slots are written out."""
 
 CUTS = 4
 """Most moments at which it is tried to begin the hyperperiod."""
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """The flows fit.
-
-    Attributes:
-        schedule: of one hyperperiod; task names are ``flow/number/task``. Repeat it every
-            `hyperperiod` seconds from `begin` on; what is released before `begin` has its place in
-            the repetition before that one. It may reach over its end where deadlines do.
-        hyperperiod: in seconds; several times that of the flows where only so a plan repeats.
-        response: by flow, the longest time from a release or an arrival to its last end; seconds.
-        served: flows that run in slots of a server.
-    """
-
-    schedule: Schedule
-    hyperperiod: float
-    begin: float
-    response: Mapping[str, float]
-    served: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The flows are not admitted.
-
-    Attributes:
-        reason: one sentence for a person.
-        proven: is it proven that they do not fit? Otherwise a longer budget may show that they do;
-            or nothing, where the reason speaks of slots: whoever runs what has arrived as soon as
-            something is free may keep what no slots can.
-        flows: those that are in conflict, where that is known.
-    """
-
-    reason: str
-    proven: bool
-    flows: tuple[str, ...] = ()
 
 
 def admit(
@@ -101,7 +58,7 @@ def admit(
     crowded = _overused(flows)
     if crowded is not None:
         return crowded
-    repeated = _repeated(flows)
+    repeated = repeated_of(flows)
     if isinstance(repeated, Refused):
         return repeated
     return _Admission(cluster, flows, repeated, budget or Budget()).decide()
@@ -161,7 +118,7 @@ class _Admission:
     """One admission in the making."""
 
     def __init__(
-        self, cluster: Cluster, flows: Sequence[Flow], repeated: _Repeated, budget: Budget
+        self, cluster: Cluster, flows: Sequence[Flow], repeated: Repeated, budget: Budget
     ) -> None:
         load()
         self.cluster, self.budget = cluster, budget
@@ -228,7 +185,7 @@ class _Admission:
         """Some deadlines reach into the next hyperperiod, wherever it begins."""
         repeated = Flows(self.cluster, self.flows, self.length, begin)
         members = releases(self.flows, self.length, begin, self.length)
-        most = max(1, min(HYPERPERIODS, int(LARGEST / _size(self.flows, self.length))))
+        most = max(1, min(HYPERPERIODS, int(LARGEST / size_of(self.flows, self.length))))
         try:
             found = cycle(repeated, most, budget)
         except InfeasibleInstance as error:
@@ -262,61 +219,6 @@ def _refused(verdict: Infeasible | Unknown, proves: bool, members: Sequence[Rele
     if isinstance(verdict, Infeasible):
         return Refused(verdict.reason, proves, _flows_of(verdict.conflict, members))
     return Refused(verdict.reason, proven=False)
-
-
-class _Repeated(NamedTuple):
-    """Flows and servers, the names of those that are served, and the hyperperiod in seconds."""
-
-    flows: list[PeriodicFlow]
-    served: tuple[str, ...]
-    length: float
-
-
-def _repeated(flows: Sequence[Flow]) -> _Repeated | Refused:
-    """What is to be repeated, or why no slots can do."""
-    regular = [flow for flow in flows if isinstance(flow, PeriodicFlow)]
-    length = _hyperperiod(regular) if regular else None
-    if length is not None and _size(regular, length) > LARGEST:
-        regular, length = [], max(flow.period for flow in regular)
-    served = [flow for flow in flows if flow not in regular]
-    at_once = [flow.name for flow in served if first_deadline(flow) <= 0]
-    if at_once:
-        return Refused(
-            f"{shown(at_once[0])} would run in slots, which it may have to wait for, and something "
-            "of it is due at once",
-            proven=False,
-            flows=tuple(at_once),
-        )
-    if length is None:
-        length = max(server_of(flow, None).period for flow in served)
-    servers = [server_of(flow, length) for flow in served]
-    return _few_enough(_Repeated([*regular, *servers], tuple(f.name for f in served), length))
-
-
-def _few_enough(repeated: _Repeated) -> _Repeated | Refused:
-    size = _size(repeated.flows, repeated.length)
-    if not repeated.served or size <= MOST_SLOTS:
-        return repeated
-    most = min((f for f in repeated.flows if f.name in repeated.served), key=lambda f: f.period)
-    return Refused(
-        f"it takes slots for {size:.3g} tasks, of which {MOST_SLOTS:,} are looked at: all together "
-        f"repeat every {repeated.length:.4g} s, and {shown(most.name)} needs a slot every "
-        f"{most.period:.4g} s. Give it a longer deadline, or admit the flows of long periods apart",
-        proven=False,
-        flows=(most.name,),
-    )
-
-
-def _hyperperiod(flows: Sequence[PeriodicFlow]) -> float:
-    """In seconds; infinity where it is too long to be told."""
-    try:
-        return float(hyperperiod([flow.period for flow in flows]))
-    except OverflowError:
-        return math.inf
-
-
-def _size(flows: Sequence[PeriodicFlow], length: float) -> float:
-    return sum(flow.instance.graph.n_instances * length / flow.period for flow in flows)
 
 
 def _flows_of(tasks: Sequence[str], members: Sequence[Release]) -> tuple[str, ...]:
