@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -176,6 +177,26 @@ def test_uses_that_were_rolled_back_are_written_later(
     with closing(ScheduleStore(tmp_path / "s.db")) as other:
         assert [each.hits for each in other.schedules()] == [1]
     store.close()
+
+
+def test_uses_while_others_are_written_are_written_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ScheduleStore(tmp_path / "s.db")
+    store.put(stored())
+    store.find(KEY)
+    real = sql.upsert_better
+
+    def meanwhile(*arguments: Any) -> bool:
+        store._hits.note(KEY)
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sql, "upsert_better", meanwhile)
+        store.put(stored(4.0))
+    store.close()
+    with closing(ScheduleStore(tmp_path / "s.db")) as other:
+        assert [each.hits for each in other.schedules()] == [2]
 
 
 def refusing(*_: object) -> None:

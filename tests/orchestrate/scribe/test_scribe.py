@@ -151,6 +151,20 @@ def test_who_leaves_for_want_of_work_is_no_failure(
     desk.close()
 
 
+def test_who_is_killed_while_idle_is_a_failure(store: ScheduleStore) -> None:
+    desk = Desk(SafeStore(store), store, here=0)
+    for i in range(ATTEMPTS):
+        desk.do(WriteRun(partial(made, f"r{i}"), learn=False), TASKS)
+        assert desk._scribe is not None
+        desk._scribe._process.kill()
+        desk._scribe._process.wait(LONG)
+        desk.do(WriteRun(partial(made, f"s{i}"), learn=False), TASKS)
+        assert desk._scribe is None, "done here"
+    desk.do(WriteRun(partial(made, "last"), learn=False), TASKS)
+    assert desk._scribe is None, "nobody is hired any more"
+    assert len(store.runs()) == 2 * ATTEMPTS + 1
+
+
 def test_one_that_is_busy_is_ended_without_waiting_for_its_answer(
     store: ScheduleStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
