@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from orchestrator_core.errors import InvalidCluster, OrchestratorError
@@ -179,12 +180,13 @@ async def _ensure_plugin(client: Any, options: Mapping[str, Any]) -> bool:
 async def _enter(client: Any, token: str, options: Mapping[str, Any]) -> None:
     plugin = OrchestratorPlugin(**options)
     plugin.guests.decide, plugin.name = True, FOR_BLOCKS
-    for tried in range(TRIES + 1):
-        if await client.run_on_scheduler(_welcome, token, client.id, plugin):
+    welcomed = partial(client.run_on_scheduler, _welcome, token, client.id, plugin)
+    for _ in range(TRIES):
+        if await welcomed():
             return
-        if tried < TRIES:
-            await client.register_plugin(plugin)
-    raise OrchestratorError("others took the plugin off the scheduler each time that it came")
+        await client.register_plugin(plugin)
+    if not await welcomed():
+        raise OrchestratorError("others took the plugin off the scheduler each time that it came")
 
 
 async def _leave(client: Any, token: str, timeout: float) -> bool:

@@ -85,12 +85,14 @@ class optimize:
         if self._client.asynchronous:
             raise TypeError('this client is asynchronous: write "async with optimize(client)"')
         self._check_open()
+        token = uuid4().hex
         try:
-            self._client.sync(self._enter)
+            self._client.sync(self._enter, token)
         except BaseException:
             with contextlib.suppress(Exception):
-                self._client.sync(self._abandon)
+                self._client.sync(self._abandon, token)
             raise
+        self._tokens.append(token)
         return cast("Client", self._client)
 
     def __exit__(
@@ -99,17 +101,20 @@ class optimize:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        token = self._tokens.pop()
         if not self._is_closed:
-            self._client.sync(self._exit)
+            self._client.sync(self._exit, token)
 
     async def __aenter__(self) -> Client:
         self._check_open()
+        token = uuid4().hex
         try:
-            await self._enter()
+            await self._enter(token)
         except BaseException:
             with contextlib.suppress(Exception):
-                await self._exit()
+                await self._exit(token)
             raise
+        self._tokens.append(token)
         return cast("Client", self._client)
 
     async def __aexit__(
@@ -118,8 +123,9 @@ class optimize:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        token = self._tokens.pop()
         if not self._is_closed:
-            await self._exit()
+            await self._exit(token)
 
     @property
     def _is_closed(self) -> bool:
@@ -130,9 +136,8 @@ class optimize:
         if self._is_closed:
             raise ClosedClientError(f"{self._client} is closed: optimize needs one that is not")
 
-    async def _enter(self) -> None:
-        token, self._entering = uuid4().hex, asyncio.current_task()
-        self._tokens.append(token)
+    async def _enter(self, token: str) -> None:
+        self._entering = asyncio.current_task()
         await calls.enter(self._client, token, **self._options)
         if self._ready_seconds is None:
             if holdup := await calls.wait_willing(self._client):
@@ -140,15 +145,15 @@ class optimize:
         elif self._ready_seconds > 0:
             await calls.wait_ready(self._client, self._ready_seconds)
 
-    async def _abandon(self) -> None:
+    async def _abandon(self, token: str) -> None:
         """Who waited to enter was stopped, as by Ctrl-C, and the loop knows nothing of that."""
         if self._entering is not None:
             self._entering.cancel()
             await asyncio.wait([self._entering])
-        await self._exit()
+        await self._exit(token)
 
-    async def _exit(self) -> None:
-        await calls.leave(self._client, self._tokens.pop(), self._stop_seconds)
+    async def _exit(self, token: str) -> None:
+        await calls.leave(self._client, token, self._stop_seconds)
 
 
 def _check_seconds(what: str, given: object) -> None:

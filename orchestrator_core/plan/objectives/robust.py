@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from statistics import NormalDist
@@ -114,11 +114,13 @@ def robust_plan(
         raise InvalidInput(f"samples is {shown(samples)}; it must be a whole number >= 1")
     if not isinstance(seed, Integral) or seed < 0:
         raise InvalidInput(f"seed is {shown(seed)}; it must be a whole number >= 0")
-    if isinstance(planned_at, str) or not isinstance(planned_at, Sequence) or not planned_at:
+    is_several = isinstance(planned_at, Iterable) and not isinstance(planned_at, str)
+    levels = tuple(planned_at) if is_several else ()
+    if not levels:
         raise InvalidInput(f"planned_at is {shown(planned_at)}; give quantiles: (0.5, 0.9)")
     runs = _drawn(instance, _spread(instance, spread), samples, seed)
     best: RobustPlan | None = None
-    for level in planned_at:
+    for level in levels:
         schedule = _planned_at(instance, level, spread, plan)
         if schedule is None:
             continue
@@ -127,7 +129,7 @@ def robust_plan(
             best = RobustPlan(schedule, level, quantile, makespan)
     if best is None:
         raise UnsupportedInstance(
-            f"none of the plans at the quantiles {tuple(planned_at)} keeps the constraints with "
+            f"none of the plans at the quantiles {levels} keeps the constraints with "
             "the instance's own durations; add 0.5 to the quantiles, or relax deadlines"
         )
     return best

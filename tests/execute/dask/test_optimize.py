@@ -170,7 +170,7 @@ async def test_what_is_only_loaded_is_waited_for(
     await stop(s, plugin)
 
 
-async def never(*_: object) -> str:
+async def never(*_: object, **__: object) -> str:
     await asyncio.Event().wait()
     raise AssertionError
 
@@ -194,9 +194,10 @@ def test_nor_does_who_is_stopped_by_the_keyboard(monkeypatch: pytest.MonkeyPatch
     with Client(processes=False, n_workers=1, dashboard_address=None) as c:
         plugins, sync, running = c.cluster.scheduler.plugins, c.sync, []
 
-        def interrupted(call: Any) -> None:
+        def interrupted(call: Any, *arguments: Any) -> None:
             monkeypatch.setattr(c, "sync", sync)
-            running.append(asyncio.run_coroutine_threadsafe(call(), c.loop.asyncio_loop))
+            entering = call(*arguments)
+            running.append(asyncio.run_coroutine_threadsafe(entering, c.loop.asyncio_loop))
             sync(until, lambda: FOR_BLOCKS in plugins)
             raise KeyboardInterrupt
 
@@ -215,6 +216,20 @@ async def test_one_block_within_itself_leaves_nothing_behind(
     async with block:
         async with block:
             assert FOR_BLOCKS in s.plugins
+        assert FOR_BLOCKS in s.plugins
+    assert FOR_BLOCKS not in s.plugins
+
+
+@cluster_test()
+async def test_who_is_stopped_while_entering_again_leaves_the_block_that_is_open(
+    c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = optimize(c, Writer(), ready_seconds=0)
+    async with block:
+        monkeypatch.setattr(client, "enter", never)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await block.__aenter__()
         assert FOR_BLOCKS in s.plugins
     assert FOR_BLOCKS not in s.plugins
 

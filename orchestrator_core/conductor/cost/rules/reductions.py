@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
 
+from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.cost.rules.registry import made, moved, rule, words
 from orchestrator_core.conductor.cost.work import Work
 from orchestrator_core.conductor.ir.node import Node
@@ -35,7 +35,7 @@ on two cores (2026), seven shapes along either axis: 2.0 to 3.0 ns, in 16 bits 3
 def argument(node: Node) -> Work:
     """Comparing a pair of value and index takes eight operations."""
     pairs, dtype = node.inputs[0].size - made(node), node.inputs[0].dtype
-    is_whole = not jnp.issubdtype(dtype, jnp.inexact)
+    is_whole = not is_inexact(dtype)
     calls = 0.0 if is_whole else pairs * ARGUMENT_CALLS.get(dtype.itemsize, ARGUMENT_CALLS[2])
     return Work(flops=8 * pairs, nbytes=moved(node), calls=calls)
 

@@ -6,7 +6,6 @@ role of the axis that it came from.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor.facts.axes import Part, Spec, Untileable
@@ -16,6 +15,7 @@ from orchestrator_core.conductor.facts.transfer.views import RESHAPES
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
+from orchestrator_core.conductor.tile.hoist import is_cast
 
 VIEWS = ("broadcast_in_dim", "transpose", *RESHAPES)
 
@@ -88,12 +88,7 @@ def parts_of(spec: Spec) -> list[Part]:
 
 
 def _is_cast(node: Node) -> bool:
-    if node.name in SAME:
-        return True
-    types = [each.dtype for each in (*node.inputs, *node.outputs)]
-    return node.name == "convert_element_type" and all(
-        jnp.issubdtype(dtype, jnp.floating) for dtype in types
-    )
+    return node.name in SAME or is_cast(node)
 
 
 def _drops(node: Node) -> bool:

@@ -25,12 +25,12 @@ Fault = Callable[[str, Exception], None]
 class Worked:
     """A clock that goes as fast as there are busy threads: what a run had not, others had.
 
-    Attributes:
-        executed: how many tasks have ended, whatever came of them.
-
     It overhears what workers say to the scheduler. Tasks that have left their thread (`secede`) are
     busy until then, and what tasks submit themselves is not counted: it belongs to whoever waits
     for it.
+
+    Attributes:
+        executed: how many tasks have ended, whatever came of them.
     """
 
     def __init__(self, scheduler: Scheduler, fault: Fault) -> None:

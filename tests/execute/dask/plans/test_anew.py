@@ -44,6 +44,13 @@ def two_blocked(ready: int = 6) -> tuple[dict[str, Any], list[str]]:
     return {**blocked, **dict.fromkeys(others, (add,))}, others
 
 
+async def begun(c: Client, s: Scheduler, graph: dict[str, Any]) -> list[Any]:
+    """The futures of such a graph, when its two tasks are blocked."""
+    futures: list[Any] = c.get(graph, list(graph), sync=False)
+    await both_blocked(s)
+    return futures
+
+
 async def both_blocked(s: Scheduler) -> None:
     """Until the scheduler knows what is executed."""
     await until(lambda: all(len(state.executing) == 1 for state in s.workers.values()))
@@ -62,8 +69,7 @@ async def test_what_has_not_begun_is_a_planned_run_of_its_own(
     plugin = plugin_of(advisor)
     session = await start(s, plugin)
     graph, others = two_blocked()
-    futures = c.get(graph, list(graph), sync=False)
-    await both_blocked(s)
+    futures = await begun(c, s, graph)
     async with Worker(s.address, nthreads=2, name=NEW, memory_limit=0):
         await until(lambda: len(session.runs) == 2)
         assert await c.gather(futures[2:]) == [1] * len(others)
@@ -161,8 +167,7 @@ async def test_what_is_refused_again_is_told_and_not_asked_about_at_every_turn(
     plugin = plugin_of(advisor)
     session = await start(s, plugin)
     graph, _ = two_blocked()
-    futures = c.get(graph, list(graph), sync=False)
-    await both_blocked(s)
+    futures = await begun(c, s, graph)
     run = open_run(session)
     async with Worker(s.address, nthreads=2, name="other", memory_limit=0):
         await until(lambda: bool(run.notes))
@@ -188,8 +193,7 @@ async def test_one_more_of_the_same_is_no_reason_to_ask(
     plugin = plugin_of(advisor)
     session = await start(s, plugin)
     graph, _ = two_blocked()
-    futures = c.get(graph, list(graph), sync=False)
-    await both_blocked(s)
+    futures = await begun(c, s, graph)
     async with Worker(s.address, nthreads=1, name=NEW, memory_limit=0):
         await until(lambda: session.anew._alarm._timer is not None)
         session.anew._look()
@@ -208,8 +212,7 @@ async def test_a_change_is_looked_at_soon_whoever_else_waits(
     plugin = plugin_of(advisor)
     session = await start(s, plugin)
     graph, _ = two_blocked()
-    futures = c.get(graph, list(graph), sync=False)
-    await both_blocked(s)
+    futures = await begun(c, s, graph)
     session.anew._wake(3600.0)
     async with Worker(s.address, nthreads=2, name="other", memory_limit=0):
         await until(lambda: bool(open_run(session).notes))
