@@ -37,7 +37,7 @@ class Turn:
 
     def rank(self, place: float) -> float:
         """The rank of the task at this place of the run's own order."""
-        return place if self == Turn(length=self.length) else self.first + self.step * place
+        return self.first + self.step * place
 
     @staticmethod
     def between(before: Turn | None, after: Turn | None, length: int) -> Turn:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 from distributed.metrics import time
@@ -17,7 +18,9 @@ from distributed.metrics import time
 from orchestrator_core.errors import OrchestratorError, PlanningFailed
 from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs.followed import Followed
-from orchestrator_core.execute.dask.plans.look import UNFINISHED, look
+from orchestrator_core.execute.dask.plans.look import look
+from orchestrator_core.execute.dask.plans.portions import Handover, Portions, Slots
+from orchestrator_core.execute.dask.plans.progress import UNFINISHED
 from orchestrator_core.execute.dask.plans.steered import ALONE, Steered
 from orchestrator_core.execute.dask.plans.traffic import Traffic
 from orchestrator_core.execute.dask.plans.unsteered import Unsteered
@@ -29,6 +32,7 @@ from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.live import Correction, Course, LivePlan, Sight
 from orchestrator_core.execute.turns import Claim, Turn
+from orchestrator_core.plan.budget import Budget
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, WorkerState
@@ -40,9 +44,16 @@ log = logging.getLogger("orchestrator.dask")
 TICK = 0.1
 """Seconds between two looks."""
 
+ASKED = 5_000
+"""Tasks that are asked for at once before a look, at 2 us for each."""
+
 
 class Control:
-    """The planned runs under way; all methods are called on the event loop."""
+    """The planned runs under way; all methods are called on the event loop.
+
+    Attributes:
+        portions: through which all their plans are put in force.
+    """
 
     def __init__(
         self,
@@ -67,6 +78,7 @@ class Control:
         self._unsteered: dict[Followed, Unsteered] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="orchestrator-repair")
         self._timer: asyncio.TimerHandle | None = None
+        self.portions = Portions(fault)
         self._prefetcher = Prefetcher(scheduler, roster, steering.follower, fault)
         self._watchdog = Watchdog(scheduler, patience, self._longest, has_run)
 
@@ -162,6 +174,7 @@ class Control:
         steered = self._traffic.of_key(key)
         if steered is None:
             return
+        steered.progress.touch(key)
         if finish == "processing":
             steered.sent[key] = time()
         else:
@@ -174,7 +187,9 @@ class Control:
         found = [self._remaining(steered, True) for steered in self._steered.values()]
         for unsteered in self._unsteered.values():
             steered = unsteered.steered()
-            found += [] if steered is None else [self._remaining(steered, False)]
+            if steered is not None:
+                steered.progress.forget()
+                found.append(self._remaining(steered, False))
         return [each for each in found if each is not None]
 
     def _remaining(self, steered: Steered, followed: bool) -> Remaining | None:
@@ -200,7 +215,8 @@ class Control:
         self._timer = None
         try:
             for steered in filter(self._is_due, list(self._steered.values())):
-                self._check(steered)
+                if steered.progress.catch_up(self._scheduler.tasks, ASKED):
+                    self._check(steered)
             self._counters.hung_removed += self._watchdog.look()
         except Exception as error:
             self._fault("control", error)
@@ -214,19 +230,20 @@ class Control:
     def _check(self, steered: Steered) -> None:
         sight = self._look(steered)
         if sight is not None:
-            budget, course = steered.asked(sight), steered.course
-            answer = self._thread.submit(course.correct, sight, budget)
+            answer = self._thread.submit(_correct, steered, sight, steered.asked(sight))
             answer.add_done_callback(lambda done: self._tell(self._answered, steered, done))
 
     def _is_due(self, steered: Steered) -> bool:
         cluster = self._roster.cluster()
-        now = time() - steered.run.started_at
-        return cluster is not None and steered.is_due(now, cluster.names)
+        if cluster is None or steered.run in self.portions.under_way:
+            return False
+        return steered.is_due(time() - steered.run.started_at, cluster.names)
 
     def _look(self, steered: Steered) -> Sight | None:
         cluster = self._roster.cluster()
         if cluster is None:
             return None
+        steered.progress.catch_up(self._scheduler.tasks)
         now = time() - steered.run.started_at
         occupied = self._traffic.occupied(steered, now)
         return look(self._scheduler, self._roster, steered, cluster, now, self.seconds, occupied)
@@ -237,40 +254,61 @@ class Control:
         except RuntimeError:
             log.debug("a repair came after the event loop was closed")
 
-    def _answered(self, steered: Steered, answer: Future[Correction]) -> None:
+    def _answered(self, steered: Steered, answer: Future[tuple[Correction, Slots]]) -> None:
         steered.answered(time() - steered.run.started_at)
         if answer.cancelled() or steered.run not in self._steered:
             return
         try:
-            self._apply(steered, answer.result())
+            self._apply(steered, *answer.result())
         except OrchestratorError as error:
             steered.run.notes.append(f"the plan could not be mended: {error}")
             log.info("the plan could not be mended: %s", error)
         except Exception as error:
             self._fault("control", error)
 
-    def _apply(self, steered: Steered, correction: Correction) -> None:
+    def _apply(self, steered: Steered, correction: Correction, slots: Slots) -> None:
         steered.seen(correction.schedule, correction.end)
         self._counters.replans += 1
         if correction.remark:
             steered.run.notes.append(correction.remark)
             log.warning("run of %r: %s", steered.run.snapshot.flow, correction.remark)
         if correction.pays and self._steering.carrier is not None:
-            self._change(steered, correction)
+            self._change(steered, correction, slots)
 
-    def _change(self, steered: Steered, correction: Correction) -> None:
+    def _change(self, steered: Steered, correction: Correction, slots: Slots) -> None:
         """From now on this schedule is in force, for all that has not begun."""
-        run, workers = steered.run, correction.rest.cluster.index
-        # What was announced again belongs to the later plan.
-        ours = [key for key in run.snapshot.keys if self._traffic.of_key(key) is steered]
-        open_keys = {
-            key
-            for key in ours
-            if key in run.coming or self._steering.tasks.state(key) in UNFINISHED
-        }
-        slots = slots_of(correction.schedule, run.snapshot, workers, only=open_keys)
-        self._steering.follow_mended(turned(slots, steered.turn))
+        run = steered.run
         steered.mended(correction.schedule, correction.reason)
         log.debug("the plan of %r is mended: %s", run.snapshot.flow, correction.reason)
         blocked = [run.snapshot.key_of[name] for name in correction.blocked]
-        self._steering.give_back(blocked, "no plan can place them now")
+        handover = Handover(
+            run,
+            slots,
+            force=partial(self._force, steered),
+            is_on=partial(self._is_under_way, steered),
+            then=partial(self._steering.give_back, blocked, "no plan can place them now"),
+        )
+        self.portions.put(handover)
+
+    def _is_under_way(self, steered: Steered) -> bool:
+        return steered.run in self._steered and self._steering.carrier is not None
+
+    def _force(self, steered: Steered, slots: Slots) -> None:
+        """What was announced again belongs to the later plan, and what is over needs no slot."""
+        state, coming = self._steering.tasks.state, steered.run.coming
+        ours = {
+            key: slot
+            for key, slot in slots.items()
+            if self._traffic.of_key(key) is steered and (key in coming or state(key) in UNFINISHED)
+        }
+        self._steering.follow_mended(turned(ours, steered.turn))
+
+
+def _correct(steered: Steered, sight: Sight, budget: Budget) -> tuple[Correction, Slots]:
+    """The repair, and the slots of what is open then: not on the event loop."""
+    correction, tasks = steered.course.correct(sight, budget), steered.run.snapshot
+    if not correction.pays:
+        return correction, {}
+    over = sight.gone | sight.finished.keys()
+    rest = {key for key, name in zip(tasks.keys, tasks.names, strict=True) if name not in over}
+    return correction, slots_of(correction.schedule, tasks, correction.rest.cluster.index, rest)

@@ -10,13 +10,11 @@ from distributed.core import Status
 from orchestrator_core.execute.dask.plans.steered import Steered
 from orchestrator_core.execute.dask.steer.jam import Seconds, jammed
 from orchestrator_core.execute.dask.workers.roster import Roster
-from orchestrator_core.execute.live import Execution, Sight
+from orchestrator_core.execute.live import Sight
 from orchestrator_core.graph.cluster import Cluster
 
 if TYPE_CHECKING:
-    from distributed.scheduler import Scheduler, TaskState
-
-UNFINISHED = frozenset({"waiting", "processing", "no-worker", "queued"})
+    from distributed.scheduler import Scheduler
 
 
 def look(
@@ -28,49 +26,45 @@ def look(
     seconds: Seconds,
     occupied: Mapping[str, Sequence[float]],
 ) -> Sight:
-    """What is seen of the run `now` seconds after its start; three microseconds for each task.
+    """What is seen of the run, which has caught up, `now` seconds after its start.
 
     A worker whose threads others hold for longer than they should, by `seconds`, counts as paused.
     `occupied`: as of `Sight`.
     """
-    run, done = steered.run, {}
-    names, place = run.snapshot.names, run.snapshot.place
-    for key, status, (worker_name, _), start, end, *_ in run.ended:
-        if status == "ok":
-            done[names[place[key]]] = Execution(worker_name, start, end)
-    sent: dict[str, tuple[str, float]] = {}
-    copies: dict[str, tuple[str, ...]] = {}
-    gone: set[str] = set()
-    for key, name in zip(run.snapshot.keys, names, strict=True):
-        state: TaskState | None = scheduler.tasks.get(key)  # type: ignore[call-overload]
-        if state is None and key in run.coming:
-            continue
-        if state is None or state.state in ("erred", "forgotten"):
-            gone.add(name)
-        elif state.state in UNFINISHED:
-            done.pop(name, None)
-            worker = state.processing_on
-            if worker is not None:
-                since = steered.sent.get(key, run.started_at) - run.started_at
-                sent[name] = (roster.name(worker.address), since)
-        elif state.who_has and name in done:
-            holders = tuple(roster.name(worker.address) for worker in state.who_has)
-            if holders != (done[name].worker,):
-                copies[name] = holders
-        elif name not in done:
-            gone.add(name)
+    progress = steered.progress
     return Sight(
         now=now,
         cluster=cluster,
         paused=_paused(scheduler, roster, steered, seconds),
-        finished={name: each for name, each in done.items() if name not in gone},
-        sent=sent,
+        finished=dict(progress.finished),
+        sent=_sent(roster, steered),
         executing=_executing(scheduler, steered, now),
-        copies=copies,
-        gone=gone,
+        copies=_copies(roster, steered),
+        gone=frozenset(progress.gone),
         others=_others(scheduler, roster, steered),
         occupied=occupied,
     )
+
+
+def _sent(roster: Roster, steered: Steered) -> dict[str, tuple[str, float]]:
+    """Where the tasks are that a worker was told of, though others may have stolen them since."""
+    found: dict[str, tuple[str, float]] = {}
+    began = steered.run.started_at
+    for name, task in steered.progress.processing.items():
+        if (worker := task.processing_on) is not None:
+            found[name] = (roster.name(worker.address), steered.sent.get(task.key, began) - began)
+    return found
+
+
+def _copies(roster: Roster, steered: Steered) -> dict[str, tuple[str, ...]]:
+    """Where outputs are, if not, or not only, where they were made."""
+    found: dict[str, tuple[str, ...]] = {}
+    finished = steered.progress.finished
+    for name, task in steered.progress.held.items():
+        holders = tuple([roster.name(worker.address) for worker in task.who_has or ()])
+        if holders and holders != (finished[name].worker,):
+            found[name] = holders
+    return found
 
 
 def _paused(

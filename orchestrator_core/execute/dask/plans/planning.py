@@ -21,12 +21,13 @@ from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
 from orchestrator_core.execute.dask.plans.company import LONGER, beside_others
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.declined import Declined
+from orchestrator_core.execute.dask.plans.portions import Handover, Slots
 from orchestrator_core.execute.dask.plans.unfollowed import course_of
 from orchestrator_core.execute.dask.steer.slots import slots_of, turned
 from orchestrator_core.execute.dask.steer.steering import Steering
 from orchestrator_core.execute.directives import Key, Slot, keyed
 from orchestrator_core.execute.live import Course, LivePlan
-from orchestrator_core.execute.turns import Claim
+from orchestrator_core.execute.turns import Claim, Turn
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -57,7 +58,7 @@ class Planning:
         self._divide = divide
         self._options, self._advisory = options, advisory
         self._steering, self._control, self._fault = steering, control, fault
-        self._declined = Declined()
+        self._declined, self._portions = Declined(), control.portions
         self._loop = asyncio.get_running_loop()
         self._rests_until = -math.inf
 
@@ -153,10 +154,14 @@ class Planning:
             self._adopt(slots, run, answer)
         else:
             run.decline("the plan was not ready in time")
-            if self._steering.can_wait and self._options.plan_wait:
-                plannable = run.snapshot.plannable
-                self._steering.awaiting.begin(run, plannable, self._options.plan_wait)
+            self._wait(run)
             answer.add_done_callback(partial(self._later, partial(self._adopt, slots), run))
+
+    def _wait(self, run: GraphRun) -> None:
+        """Its tasks are kept back until the plan is in force, if they can be, for a while."""
+        if self._steering.can_wait and self._options.plan_wait:
+            plannable = run.snapshot.plannable
+            self._steering.awaiting.begin(run, plannable, self._options.plan_wait)
 
     def _question(self, run: GraphRun, slots: dict[Key, Slot]) -> Callable[[Advisor], Advice]:
         return partial(_think, run, slots, self._control.has_company(run))
@@ -186,7 +191,8 @@ class Planning:
             self._fault("advice", error)
         finally:
             # Only now, for what the plan has placed is not to be decided about twice.
-            self._steering.awaiting.end(run)
+            if run not in self._portions.under_way:
+                self._steering.awaiting.end(run)
 
     def _decide(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
         refusal = self._refusal(run, advice)
@@ -229,9 +235,31 @@ class Planning:
         assert plan is not None
         work = float((plan.schedule.end - plan.schedule.start).sum())
         turn = self._control.turn(run, Claim(course is not None and course.is_dated, work))
-        self._steering.follow(turned(slots, turn), keyed(advice.holds, run.snapshot.key_of))
+        holds = keyed(advice.holds, run.snapshot.key_of)
+        if holds or not self._steering.can_wait:
+            self._steering.follow(turned(slots, turn), holds)
+            slots = {}
+        if self._portions.takes_turns(slots):
+            self._wait(run)
+        self._portions.put(
+            Handover(
+                run,
+                slots,
+                force=partial(self._force, run, turn),
+                is_on=partial(self._is_on, run),
+                then=partial(self._steering.awaiting.end, run),
+            )
+        )
         if course is not None:
             self._control.begin(run, course, plan.predicted, advice.prefetch, turn)
+
+    def _force(self, run: GraphRun, turn: Turn, slots: Slots) -> None:
+        """What has come to an end meanwhile needs no slot."""
+        ours = {key: slot for key, slot in slots.items() if key in run.open}
+        self._steering.follow(turned(ours, turn))
+
+    def _is_on(self, run: GraphRun) -> bool:
+        return not run.closed and self._steering.carrier is not None
 
     def _course(self, run: GraphRun, advice: Advice) -> Course | None:
         plan = LivePlan.of(advice)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from orchestrator_core.execute.dask.graphs.followed import Followed
+from orchestrator_core.execute.dask.plans.progress import Progress
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.live import Course, Sight
 from orchestrator_core.execute.mending_rules import PAUSE
@@ -42,7 +43,7 @@ class Steered:
     """A run that follows a course.
 
     Attributes:
-        sent: when a worker was told of a key, in seconds since 1970.
+        sent: when a worker was told of a key, in seconds since 1970. progress: of its tasks.
         expected_end: seconds from the start of the run, by what is known now.
         prefetch: are outputs sent ahead? turn: of the run, among those of the same priority.
     """
@@ -56,6 +57,7 @@ class Steered:
         turn: Turn = ALONE,
     ) -> None:
         self.run, self.course, self.turn = run, course, turn
+        self.progress = Progress(run)
         self.expected_end, self.prefetch = expected_end, prefetch
         self._latest = course.schedule
         self._left: tuple[float, Mapping[str, float]] | None = None

@@ -61,7 +61,10 @@ class Traffic:
         self._look_again()
         self._expected.pop(steered.run, None)
         self._steered[steered.run] = steered
-        self._of_key.update(dict.fromkeys(steered.run.snapshot.keys, steered))
+        for key in steered.run.snapshot.keys:
+            if (before := self._of_key.get(key)) is not None:
+                before.progress.lose(key)
+            self._of_key[key] = steered
 
     def leave(self, run: Followed) -> None:
         """The run is over."""

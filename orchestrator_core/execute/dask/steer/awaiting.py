@@ -37,7 +37,9 @@ class Awaiting:
         return len(self._keys)
 
     def begin(self, graph: Hashable, keys: Collection[Key], seconds: float) -> None:
-        """These keys of `graph` wait, `seconds` at most."""
+        """These keys of `graph` wait, `seconds` at most; said again, nothing changes."""
+        if graph in self._graphs:
+            return
         self._keys.update(keys)
         timer = self._loop.call_later(min(seconds, self._longest), self.end, graph)
         self._graphs[graph] = (keys, timer)

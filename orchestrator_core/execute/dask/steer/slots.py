@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def slots_of(
 
 def turned(slots: Mapping[Key, Slot], turn: Turn) -> dict[Key, Slot]:
     """The slots with the ranks that they have when it is the run's turn."""
-    return {key: replace(slot, rank=turn.rank(slot.rank)) for key, slot in slots.items()}
+    return {key: Slot(slot.worker, turn.rank(slot.rank), slot.mode) for key, slot in slots.items()}
 
 
 def _rows(schedule: Schedule, snapshot: Tasks) -> list[Row]:

@@ -30,7 +30,10 @@ class Run:
         self.ended: list[Any] = []
         names = {name: f"k-{name}" for name in instance.graph.names}
         followed: Any = SimpleNamespace(
-            ended=self.ended, snapshot=SimpleNamespace(key_of=names), started_at=0.0, notes=[]
+            ended=self.ended,
+            snapshot=SimpleNamespace(key_of=names, keys=list(names.values())),
+            started_at=0.0,
+            notes=[],
         )
         self.steered = Steered(followed, Course(instance, plan), plan.makespan, prefetch=False)
         self.look(0.0)

@@ -11,6 +11,7 @@ from distributed.core import Status
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
+from orchestrator_core.execute.dask.plans import portions
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.execute.dask.advisors import FixedAdvisor, HangingAdvisor
@@ -34,6 +35,16 @@ async def test_every_task_runs_where_the_director_was_told(
     c: Client, s: Scheduler, *workers: Worker
 ) -> None:
     await all_on_plan(c, s, "director")
+
+
+@pytest.mark.parametrize("mode", ["director", "restrict"])
+@cluster_test(nthreads=THREE, config=NO_STEALING)
+async def test_so_does_every_task_of_a_plan_that_comes_by_portions(
+    c: Client, s: Scheduler, *workers: Worker, mode: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(portions, "PORTION", 7)
+        await all_on_plan(c, s, mode)
 
 
 @cluster_test(nthreads=THREE, config=NO_STEALING)
