@@ -211,6 +211,8 @@ class Bound:
 
 
 def name_of(function: Any) -> str:
-    """As its module calls it."""
+    """As its module calls it; a partial by the function that it calls."""
+    while isinstance(function, functools.partial):
+        function = function.func
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     return str(name or type(function).__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import jax
@@ -161,6 +162,15 @@ def test_as_json() -> None:
     site = section["sites"][-1]
     assert site["chosen"] == "another exponential"
     assert site["before"] == {"seconds": 2e-3, "temp_bytes": 8_000_000}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [layers, jax.jit(layers), partial(partial(layers)), partial(jax.jit(layers))],
+    ids=["plain", "jit", "partial", "partial of jit"],
+)
+def test_a_function_is_called_what_its_module_calls_it(function: Any) -> None:
+    assert str(conduct(function).explain(X)).startswith("layers ")
 
 
 @pytest.mark.usefixtures("toys")

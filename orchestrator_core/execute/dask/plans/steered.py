@@ -23,6 +23,9 @@ PAUSES = (PAUSE, 5.0)
 PAUSE_SHARE = 0.03
 """Part of the remaining time that lies between two repairs, within these limits."""
 
+RESTS = 10.0
+"""Nor is there one for so many times as long as the last one took: thinking holds up the loop."""
+
 TOLERANCE, TOLERANCE_SHARE = 0.05, 0.02
 """Seconds, and part of the remaining time, that a task may end early or late unnoticed."""
 
@@ -64,7 +67,7 @@ class Steered:
         self.sent: dict[Key, float] = {}
         self._planned_end: dict[Key | None, float] = {}
         self._seconds: dict[Key | None, float] = {}
-        self._last = -PAUSES[1]
+        self._last, self._took = -PAUSES[1], 0.0
         self._seen, self._asking, self._first = 0, False, True
         self._is_awaited, self._mended = False, 0
         self._names: tuple[str, ...] = course.instance.cluster.names
@@ -127,7 +130,7 @@ class Steered:
         if self._is_awaited and now - self._last >= PAUSE:
             return True
         rest = max(0.0, self.expected_end - now)
-        if now - self._last < _pause(rest):
+        if now - self._last < _pause(rest, self._took):
             return False
         tolerance = max(TOLERANCE, TOLERANCE_SHARE * rest)
         return abs(self._deviation(now) - self._late) > tolerance
@@ -145,7 +148,7 @@ class Steered:
 
     def answered(self, now: float) -> None:
         """The repair has come to an end."""
-        self._asking, self._last = False, now
+        self._asking, self._last, self._took = False, now, now - self._last
 
     def _deviation(self, now: float) -> float:
         """Largest lateness in seconds of what has ended lately or should have ended by now.
@@ -165,6 +168,6 @@ class Steered:
         return max(late, key=abs, default=0.0)
 
 
-def _pause(rest: float) -> float:
-    """Seconds between two repairs where the run takes `rest` seconds more."""
-    return min(PAUSES[1], max(PAUSES[0], PAUSE_SHARE * rest))
+def _pause(rest: float, took: float = 0.0) -> float:
+    """Seconds between two repairs where the run takes `rest` more, and the last one `took` some."""
+    return min(PAUSES[1], max(PAUSES[0], PAUSE_SHARE * rest, RESTS * took))

@@ -41,13 +41,13 @@ class Run:
     def end(self, task: str, moment: float) -> None:
         self.ended.append((f"k-{task}", "ok", ("w0", "w0"), moment - 1.0, moment))
 
-    def look(self, now: float) -> bool:
-        """Was it time to look? Then somebody has."""
+    def look(self, now: float, takes: float = 0.0) -> bool:
+        """Was it time to look? Then somebody has, which takes some seconds."""
         if not self.steered.is_due(now, WORKERS):
             return False
         sight: Any = SimpleNamespace(now=now, cluster=SimpleNamespace(names=WORKERS))
         self.steered.asked(sight)
-        self.steered.answered(now)
+        self.steered.answered(now + takes)
         return True
 
 
@@ -112,3 +112,15 @@ def test_people_are_told_how_it_was_mended_and_then_how_often(times: int, told: 
     notes = run.steered.run.notes
     assert notes[:3] == [f"reason {number}" for number in range(min(times, 3))]
     assert notes[3:] == ["its plan was mended 7 times in all"][: told - min(times, 3)]
+
+
+@pytest.mark.parametrize(("takes", "pause"), [(0.0, PAUSE), (0.3, 3.0), (2.0, 5.0)])
+def test_repairs_that_take_long_are_made_less_often(takes: float, pause: float) -> None:
+    """Ten times as long as the last one took nothing is repaired, and five seconds at most."""
+    run = Run()
+    run.end("t0", 3.0)
+    assert run.look(3.0, takes)
+    run.end("t1", 9.0)
+    again = 3.0 + takes + pause
+    assert not run.look(again - 0.01)
+    assert run.look(again + 0.01)
