@@ -74,7 +74,8 @@ class Progress:
         return True
 
     def _ask(self, key: Key, task: TaskState | None) -> None:
-        name = self._run.label(key)[0]
+        tasks = self._run.snapshot
+        name = tasks.names[tasks.place[key]]
         self.finished.pop(name, None)
         self.gone.discard(name)
         self.processing.pop(name, None)

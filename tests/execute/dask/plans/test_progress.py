@@ -21,10 +21,13 @@ class World:
         self.dice = random.Random(seed)
         self.tasks: dict[str, Any] = {}
         self.run: Any = SimpleNamespace(
-            snapshot=SimpleNamespace(keys=KEYS),
+            snapshot=SimpleNamespace(
+                keys=KEYS,
+                names=[f"name of {key}" for key in KEYS],
+                place={key: place for place, key in enumerate(KEYS)},
+            ),
             ended=[],
             coming=set(KEYS),
-            label=lambda key: (f"name of {key}", "kind"),
         )
         self.progress = Progress(self.run)
 
