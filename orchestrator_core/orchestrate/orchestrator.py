@@ -204,7 +204,6 @@ def advisor_for_store(
         min_gain=min_gain,
         max_price=max_price,
         in_memory=True,
-        largest=5_000,
         hasty=True,
     )
 

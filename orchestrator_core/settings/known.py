@@ -77,9 +77,9 @@ _ALL = (
         "max_tasks",
         "larger graphs are left to Dask",
         reading.count,
-        5000,
+        20_000,
         levels=CLUSTER,
-        in_code="a whole number >= 1, such as 5000",
+        in_code="a whole number >= 1, such as 20000",
     ),
     Setting(
         "plan_wait", "seconds that tasks wait for a plan", reading.patience, 0.15, levels=CLUSTER

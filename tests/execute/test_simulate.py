@@ -218,7 +218,8 @@ class TestDefault:
         """Its inputs are there, so the fast worker is never considered: 5 x 4 s."""
         tasks = [Task(f"t{i}", seconds=4.0) for i in range(5)]
         edges = [Edge(f"t{i}", f"t{i + 1}") for i in range(4)]
-        done = simulate_default(price(tasks, edges, self.FAST_AND_SLOW))
+        slow_first = Cluster(self.FAST_AND_SLOW.workers[::-1])
+        done = simulate_default(price(tasks, edges, slow_first))
         assert set(where(done).values()) == {"slow"}
         assert done.makespan == 20.0
         assert len(done.transfers) == 0
@@ -240,18 +241,70 @@ class TestDefault:
         edges = [Edge(f"chain-{i}", f"chain-{i + 1}") for i in range(15)]
         cluster = Cluster([Worker(f"w{i}", speed=s) for i, s in enumerate((4.0, 2.0, 1.0, 1.0))])
         instance = price(tasks, edges, cluster)
-        makespans = {round(simulate_default(instance, seed=s).makespan, 1) for s in range(12)}
-        assert makespans == {4.2, 7.0, 13.2}
+        makespans = [simulate_default(instance, seed=s).makespan for s in range(12)]
+        assert {round(seconds) for seconds in makespans} == {4, 7, 13}
         assert min(makespans) >= 32.8 / 8
 
     def test_what_happens_is_not_what_dask_believes(self) -> None:
-        """Two tasks each: 2 s. If one needs 3 s a task, the other takes its second one over."""
+        """Two tasks each: 2 s. If one needs 3 s a task, the other takes its second one over, when
+        the scheduler's timer goes off between 2 and 3 s; unless that asks for the running one."""
         tasks = [Task(f"t{i}", kind=f"k{i}", seconds=1.0) for i in range(4)]
         dask = Unplanned(price(tasks, [], Cluster([Worker("w1"), Worker("w2")])))
         assert dask.run().makespan == 2.0
-        assert dask.run(seconds=np.array([[1.0, 3.0]] * 4)).makespan == 3.0
+        runs = [dask.run(seed, np.array([[1.0, 3.0]] * 4)) for seed in range(20)]
+        stolen = [run.makespan for run in runs if run.makespan < 6.0]
+        assert {run.makespan for run in runs} - set(stolen) == {6.0}
+        assert 3.0 < min(stolen) < max(stolen) < 4.0
         assert dask.run(seconds=np.array([[3.0, 3.0]] * 4)).makespan == 6.0
         assert dask.run().makespan == 2.0
+
+    @pytest.mark.parametrize(
+        ("threads", "tasks", "rounds"), [((1, 8), 40, 6), ((2, 8), 60, 7), ((4, 4), 40, 5)]
+    )
+    def test_each_worker_that_ends_a_task_gets_the_next(
+        self, threads: tuple[int, ...], tasks: int, rounds: int
+    ) -> None:
+        """The scheduler hears of one end at a time, when all other workers are full: who has few
+        threads, and one task that waits for them, keeps it. Real runs took that many rounds: 6.03
+        to 6.06, 7.18 to 7.24 and 5.1 to 5.2."""
+        cluster = Cluster([Worker(f"w{i}", threads=n) for i, n in enumerate(threads)])
+        alike = [Task(f"t{i}", kind="k", seconds=1.0) for i in range(tasks)]
+        assert simulate_default(price(alike, [], cluster)).makespan == rounds
+
+    @pytest.mark.parametrize("threads", [(1, 8), (1, 1, 8), (2, 2, 12)])
+    def test_without_inputs_it_goes_where_a_thread_is_free(self, threads: tuple[int, ...]) -> None:
+        """Not enough of a kind to wait on the scheduler, and a thread for each of them."""
+        cluster = Cluster([Worker(f"w{i}", threads=n) for i, n in enumerate(threads)])
+        tasks = [Task(f"t{i}", kind=f"k{i % 2}", seconds=1.0) for i in range(sum(threads) - 2)]
+        instance = price(tasks, [], cluster)
+        assert {simulate_default(instance, seed=s).makespan for s in range(4)} == {1.0}
+
+    def test_of_many_workers_with_room_it_goes_to_the_next(self) -> None:
+        """To look at all would take the scheduler too long: two threads each, and three tasks for
+        every second worker and none for the others if it went by what they have to do."""
+        cluster = Cluster([Worker(f"w{i}", threads=2) for i in range(24)])
+        tasks = [Task(f"t{i}", kind=f"k{i % 3}", seconds=1.0) for i in range(36)]
+        done = where(simulate_default(price(tasks, [], cluster)))
+        assert [done[f"t{i}"] for i in range(24)] == [f"w{i}" for i in range(24)]
+        assert len(set(done.values())) == 24
+
+    def test_what_waits_is_stolen_once_a_second(self) -> None:
+        """Six tasks of 0.6 s where their input is, which is made by 0.3 s: with four workers they
+        would end at 1.5 s. Sixteen real runs took 1.9 to 2.7 s, 2.2 in the mean."""
+        root, others = Task("root", kind="r", seconds=0.3), range(6)
+        tasks = [root, *(Task(f"t{i}", kind="k", seconds=0.6) for i in others)]
+        edges = [Edge("root", f"t{i}") for i in others]
+        cluster = Cluster([Worker(f"w{i}") for i in range(4)])
+        instance = price(tasks, edges, cluster)
+        done = simulate_default(instance)
+        home = where(done)["root"]
+        assert all(row.worker == home for row in done.assignments if row.start < 0.5)
+        assert {row.worker for row in done.assignments if row.start == 0.5} == {*cluster.names} - {
+            home
+        }
+        ends = [simulate_default(instance, seed=s).makespan for s in range(40)]
+        assert 1.9 < min(ends) < max(ends) < 2.75
+        assert 2.1 < sum(ends) / len(ends) < 2.4
 
     def test_a_task_goes_to_its_largest_input(self) -> None:
         tasks = [

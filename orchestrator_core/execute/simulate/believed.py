@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInstance
 from orchestrator_core.execute.simulate.kernel.beliefs import Beliefs
-from orchestrator_core.execute.simulate.kernel.stealing import LEVELS
+from orchestrator_core.execute.simulate.kernel.stealing import INTERVAL, LEVELS
 from orchestrator_core.graph.task_graph import Floats, Ints, TaskGraph
 from orchestrator_core.plan.engine.expand import Problem, frozen
 
@@ -48,16 +48,24 @@ def beliefs(instance: Instance, problem: Problem, mode: Ints, seconds: Floats) -
         turn=frozen(own),
         order=frozen(own),
         room=_whole(np.ceil(SATURATION * problem.worker_threads)),
+        phase=frozen(np.array([INTERVAL / 2])),
+        lot=_whole(np.random.default_rng(0).permutation(problem.n_tasks)),
     )
 
 
 def reordered(known: Beliefs, seed: int) -> Beliefs:
-    """Workers that seem alike are taken in another order; 0 for the same."""
+    """Workers that seem alike are taken in another order, and other work is stolen at other
+    moments; 0 for the same."""
     if not seed:
         return known
-    turn = list(range(len(known.turn)))
-    random.Random(seed).shuffle(turn)
-    return known._replace(turn=_whole(turn), order=_whole(np.argsort(turn)))
+    turn, dice = list(range(len(known.turn))), random.Random(seed)
+    dice.shuffle(turn)
+    return known._replace(
+        turn=_whole(turn),
+        order=_whole(np.argsort(turn)),
+        phase=frozen(np.array([dice.uniform(0.0, INTERVAL)])),
+        lot=_whole(np.random.default_rng(seed).permutation(len(known.lot))),
+    )
 
 
 def first_modes(instance: Instance) -> Ints:

@@ -34,7 +34,7 @@ def simulate_default(
         believed: seconds that Dask expects of each kind of task; what is missing is taken as the
             mean over the kind's tasks and their eligible workers.
         seed: in which order workers are taken that Dask sees no difference between, however fast
-            they are; 0 for the cluster's own.
+            they are, and when work is stolen; 0 for the cluster's own, and each half second.
 
     Raises:
         InvalidInstance: if a believed duration is no finite number >= 0.
@@ -51,10 +51,12 @@ class Unplanned:
 
         root-like task     of a kind with more than 2 tasks a thread and few dependencies: waits on
                            the scheduler, goes to the least busy worker with room (saturation 1.1)
+                           after each task that ends
         any other task     is placed when its inputs are done: among the workers that hold an input,
                            where it is believed to start first (`worker_objective`); with no inputs,
-                           on the least occupied worker
-        stealing           every 0.1 s, see `kernel/stealing.py`
+                           on the least occupied worker with a free thread, if there is one
+        stealing           every second, which may begin at any moment of the first; see
+                           `kernel/stealing.py`
         order on a worker  by priority: depth first through the graph, as dask.order does roughly;
                            a worker that has ended a task begins the next one that it has before it
                            hears of what that made ready

@@ -30,6 +30,8 @@ class Beliefs(NamedTuple):
         level: (u,) class of what a move costs, or -1: never stolen.
         turn: (w,) in which order workers are taken that seem alike; order: (w,) the workers so.
         room: (w,) units that a worker is given at most of those that wait on the scheduler.
+        phase: (1,) seconds from the start to the first moment at which work is stolen.
+        lot: (u,) in which order units are asked for that may be stolen alike.
     """
 
     seconds: Floats
@@ -41,6 +43,8 @@ class Beliefs(NamedTuple):
     turn: Ints
     order: Ints
     room: Ints
+    phase: Floats
+    lot: Ints
 
 
 class Books(NamedTuple):
@@ -50,8 +54,10 @@ class Books(NamedTuple):
         load: (w, 2) floats. of: (w, 3). link: (u, 2). cost: (u,) believed seconds.
         copy: (u,) the latest transfer of each unit that has arrived; copy_before: (t,) the one
             before; or -1.
-        mark: (w,) which workers are meant. bucket: units to be stolen.
-        clock: (2,) seconds of the latest balance, and of the next one that is noted.
+        mark: (w,) which workers are meant. bucket: units to be stolen. asked: (u,) 1 for those
+            that a worker would not give away, since they had begun.
+        tick: (1,) the next moment at which work is stolen; inf if nobody waits for it.
+        assigned: (1,) how many units workers were given, but for those that were stolen.
     """
 
     load: Floats
@@ -62,7 +68,9 @@ class Books(NamedTuple):
     copy_before: Ints
     mark: Ints
     bucket: Ints
-    clock: Floats
+    asked: Ints
+    tick: Floats
+    assigned: Ints
 
 
 @inlined
@@ -79,7 +87,9 @@ def empty_books(job: Job, most: int) -> Books:
         np.empty(most, dtype=np.int64),
         np.zeros(w, dtype=np.int64),
         np.empty(u, dtype=np.int64),
-        np.full(2, -np.inf),
+        np.zeros(u, dtype=np.int64),
+        np.full(1, np.inf),
+        np.zeros(1, dtype=np.int64),
     )
 
 

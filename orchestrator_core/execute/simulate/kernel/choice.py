@@ -12,9 +12,13 @@ from orchestrator_core.execute.simulate.kernel.beliefs import (
 )
 from orchestrator_core.execute.simulate.kernel.cluster import give
 from orchestrator_core.execute.simulate.kernel.job import Job
+from orchestrator_core.execute.simulate.kernel.occupancy import mark_unoccupied, mean_occupancy
 from orchestrator_core.execute.simulate.kernel.sent import is_there
 from orchestrator_core.execute.simulate.kernel.state import DESTINATION, UNIT, WORKER, State
 from orchestrator_core.plan.engine.compiled import inlined
+
+MANY = 20
+"""Workers with little to do among which Dask does not look for the one with the least."""
 
 
 @inlined
@@ -81,18 +85,33 @@ def best_place(job: Job, s: State, p: Beliefs, b: Books, unit: int) -> int:
 
 @inlined
 def _least_occupied(job: Job, p: Beliefs, b: Books) -> int:
-    """For a unit without inputs: round robin over workers with nothing to do."""
-    w = len(p.order)
-    first = len(job.mode) % w
+    """For a unit without inputs: of the workers with little to do the least occupied, by turns
+    where that is nothing; of many such workers any, by turns."""
+    idle = mark_unoccupied(job, b, mean_occupancy(job, b))
+    if not idle:
+        b.mark[:] = 1
+        idle = len(b.mark)
     best = -1
-    for i in range(w):
-        worker = p.order[(first + i) % w]
-        if b.load[worker, OCCUPANCY] == 0 and not b.of[worker, GIVEN]:
-            return int(worker)
     for worker in p.order:
-        if best < 0 or b.load[worker, OCCUPANCY] < b.load[best, OCCUPANCY]:
+        less = best < 0 or b.load[worker, OCCUPANCY] < b.load[best, OCCUPANCY]
+        if b.mark[worker] and less:
             best = worker
-    return int(best)
+    if idle < MANY and b.load[best, OCCUPANCY] > 0:
+        return int(best)
+    return _in_turn(p, b, b.assigned[0] % idle, idle >= MANY)
+
+
+@inlined
+def _in_turn(p: Beliefs, b: Books, turn: int, any_one: bool) -> int:
+    """The first marked worker from the one at that turn on; with nothing to do, or any one."""
+    place, w = 0, len(p.order)
+    for i in range(2 * w):
+        worker = p.order[i % w]
+        if b.mark[worker]:
+            if place >= turn and (any_one or b.load[worker, OCCUPANCY] == 0):
+                return int(worker)
+            place += 1
+    return -1
 
 
 @inlined
@@ -104,6 +123,17 @@ def least_busy(job: Job, p: Beliefs, b: Books) -> int:
             busy = b.of[worker, GIVEN] / job.worker_threads[worker]
             if best < 0 or busy < least:
                 best, least = worker, busy
+    return int(best)
+
+
+@inlined
+def most_room(job: Job, p: Beliefs, b: Books) -> int:
+    """The worker with the most room for each of its threads; -1 if none has room."""
+    best, most = -1, 0.0
+    for worker in p.order:
+        room = (p.room[worker] - b.of[worker, GIVEN]) / job.worker_threads[worker]
+        if room > most:
+            best, most = worker, room
     return int(best)
 
 

@@ -1,7 +1,7 @@
 """Work stealing, as distributed's `WorkStealing.balance` does it: who takes what from whom.
 
-Coarser than the original: a move takes no time and is never refused, since only units that have
-not begun are moved.
+Coarser than the original: a move takes no time. The scheduler does not know which units have begun:
+it asks for those, too, in no order, once each, and meanwhile believes that they are moved.
 """
 
 from __future__ import annotations
@@ -25,12 +25,17 @@ from orchestrator_core.execute.simulate.kernel.choice import (
 from orchestrator_core.execute.simulate.kernel.cluster import take_back
 from orchestrator_core.execute.simulate.kernel.events import note
 from orchestrator_core.execute.simulate.kernel.job import Job
+from orchestrator_core.execute.simulate.kernel.occupancy import (
+    mark_unoccupied,
+    mean_occupancy,
+    unoccupied,
+)
 from orchestrator_core.execute.simulate.kernel.state import START, State
 from orchestrator_core.execute.simulate.kernel.what import WAKE
 from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.engine.compiled import inlined
 
-INTERVAL = 0.1
+INTERVAL = 1.0
 """distributed.scheduler.work-stealing-interval, seconds"""
 
 LEVELS = 15
@@ -39,22 +44,25 @@ LEVELS = 15
 TRIES = 16
 """Units of one victim and one class that are refused before the rest of them is passed by."""
 
-LATEST, NOTED = 0, 1
-"""Of the books' clock."""
-
 
 @inlined
 def balance_if_due(job: Job, s: State, p: Beliefs, b: Books) -> None:
-    """Balance at most once in each interval; else ask to be woken."""
-    now, due = s.clock[0], b.clock[LATEST] + INTERVAL
-    if not _any_waits(job, b):
-        return
-    if now >= due:
-        b.clock[LATEST] = now
+    """Balance when the time has come; ask to be woken then, as long as something waits."""
+    now = s.clock[0]
+    if now >= b.tick[0]:
+        b.tick[0] = np.inf
         _balance(job, s, p, b)
-    elif b.clock[NOTED] != due:
-        b.clock[NOTED] = due
-        note(s, due, WAKE, -1)
+    if b.tick[0] == np.inf and _any_waits(job, b):
+        b.tick[0] = _next_tick(p, now)
+        note(s, b.tick[0], WAKE, -1)
+
+
+@inlined
+def _next_tick(p: Beliefs, now: float) -> float:
+    """The next moment after this one at which the scheduler's timer goes off."""
+    past = np.floor((now - p.phase[0]) / INTERVAL)
+    tick = p.phase[0] + INTERVAL * (past + 1)
+    return float(tick if tick > now else now + INTERVAL)
 
 
 @inlined
@@ -68,39 +76,55 @@ def _any_waits(job: Job, b: Books) -> bool:
 
 @inlined
 def _balance(job: Job, s: State, p: Beliefs, b: Books) -> None:
-    mean = _mean(job, b)
-    thieves = 0
-    for worker in range(len(b.mark)):
-        b.mark[worker] = _unoccupied(job, b, worker, mean)
-        thieves += b.mark[worker]
+    mean = mean_occupancy(job, b)
+    thieves = mark_unoccupied(job, b, mean)
     if not thieves or thieves == len(b.mark):
         return
     victims = _victims(job, p, b, mean)
     # Cheapest class first, fullest victim first within it; who they are is settled before.
-    ends = _in_classes(s, p, b, victims)
-    begin = 0
+    ends = _in_classes(p, b, victims)
+    asked = np.empty((ends[-1] if len(ends) else 0, 3), dtype=np.int64)
+    begin = vain = 0
     for place in range(len(ends)):
         victim = victims[place % len(victims)]
         refused = 0
         for i in range(begin, ends[place]):
             if not thieves or refused >= TRIES:
                 break
-            thief = _thief(job, s, p, b, b.bucket[i], victim)
+            unit = b.bucket[i]
+            thief = _thief(job, s, p, b, unit, victim)
             if thief < 0:
                 refused += 1
                 continue
-            _move(job, s, p, b, b.bucket[i], victim, thief)
-            if not _unoccupied(job, b, thief, mean):
+            if s.when[unit, START] < 0:
+                _move(job, s, p, b, unit, victim, thief)
+            else:
+                asked[vain] = unit, victim, thief
+                vain += 1
+                b.asked[unit] = 1
+                _believe_moved(b, unit, victim, thief, 1)
+            if not unoccupied(job, b, thief, mean):
                 b.mark[thief] = 0
                 thieves -= 1
         begin = ends[place]
+    for unit, victim, thief in asked[:vain]:
+        _believe_moved(b, unit, victim, thief, -1)
 
 
 @inlined
-def _in_classes(s: State, p: Beliefs, b: Books, victims: Ints) -> Ints:
-    """Fill the bucket with what may be stolen, by class, then victim; (15 v,) where each ends.
+def _believe_moved(b: Books, unit: int, victim: int, thief: int, number: int) -> None:
+    """The unit is believed to be with the thief now; or, with -1 for 1, no more."""
+    b.of[victim, GIVEN] -= number
+    b.of[thief, GIVEN] += number
+    b.load[victim, OCCUPANCY] -= number * b.cost[unit]
+    b.load[thief, OCCUPANCY] += number * b.cost[unit]
 
-    Last given, last in line: those come first.
+
+@inlined
+def _in_classes(p: Beliefs, b: Books, victims: Ints) -> Ints:
+    """Fill the bucket with what is to be asked for, by class, then victim; (15 v,) where each ends.
+
+    Within these in no order: Dask takes them from sets.
     """
     v = len(victims)
     ends = np.zeros(LEVELS * v + 1, dtype=np.int64)
@@ -108,7 +132,7 @@ def _in_classes(s: State, p: Beliefs, b: Books, victims: Ints) -> Ints:
         for place in range(v):
             unit = b.of[victims[place], LAST]
             while unit >= 0:
-                if p.level[unit] >= 0 and s.when[unit, START] < 0:
+                if p.level[unit] >= 0 and not b.asked[unit]:
                     at = p.level[unit] * v + place
                     if fill:
                         b.bucket[ends[at]] = unit
@@ -118,6 +142,9 @@ def _in_classes(s: State, p: Beliefs, b: Books, victims: Ints) -> Ints:
                 unit = b.link[unit, BEFORE]
         if not fill:
             ends[:] = np.cumsum(ends)
+    for at in range(LEVELS * v):
+        units = b.bucket[ends[at - 1] if at else 0 : ends[at]]
+        units[:] = units[np.argsort(p.lot[units])]
     return ends[: LEVELS * v]
 
 
@@ -169,29 +196,10 @@ def _move(job: Job, s: State, p: Beliefs, b: Books, unit: int, victim: int, thie
 
 
 @inlined
-def _mean(job: Job, b: Books) -> float:
-    """Believed seconds that wait for each thread."""
-    occupancy, threads = 0.0, 0
-    for worker in range(len(b.mark)):
-        occupancy += b.load[worker, OCCUPANCY]
-        threads += job.worker_threads[worker]
-    return float(occupancy / threads)
-
-
-@inlined
-def _unoccupied(job: Job, b: Books, worker: int, mean: float) -> bool:
-    """`is_unoccupied`: fewer units than threads, or half of the mean occupancy."""
-    threads = job.worker_threads[worker]
-    if b.of[worker, GIVEN] < threads:
-        return True
-    return bool(b.load[worker, OCCUPANCY] < threads * mean / 2)
-
-
-@inlined
 def _saturated(job: Job, b: Books, worker: int, mean: float) -> bool:
     """`check_idle_saturated`: more units than threads, and far more waiting than the mean."""
     given, threads = b.of[worker, GIVEN], job.worker_threads[worker]
-    if given <= threads or _unoccupied(job, b, worker, mean):
+    if given <= threads or unoccupied(job, b, worker, mean):
         return False
     pending = b.load[worker, OCCUPANCY] * (given - threads) / (given * threads)
     return bool(pending > 0.4 and pending > 1.9 * mean)

@@ -14,6 +14,7 @@ from orchestrator_core.execute.simulate.kernel.choice import (
     best_place,
     give_to,
     least_busy,
+    most_room,
 )
 from orchestrator_core.execute.simulate.kernel.cluster import begin_at_hand
 from orchestrator_core.execute.simulate.kernel.job import Job
@@ -64,7 +65,7 @@ def _decide(job: Job, s: State, p: Beliefs, b: Books, what: int) -> None:
     elif what == ARRIVAL:
         arrived(job, s, b, who)
     elif what == SETTLE:
-        _serve_queue(job, s, p, b)
+        _refill(job, s, p, b)
         balance_if_due(job, s, p, b)
 
 
@@ -74,7 +75,7 @@ def _ready(job: Job, s: State, p: Beliefs, b: Books, unit: int) -> None:
         join(s, queue_of(s), unit)
         _serve_queue(job, s, p, b)
     else:
-        give_to(job, s, p, b, unit, best_place(job, s, p, b, unit))
+        _assign(job, s, p, b, unit, best_place(job, s, p, b, unit))
 
 
 @inlined
@@ -84,4 +85,21 @@ def _serve_queue(job: Job, s: State, p: Beliefs, b: Books) -> None:
         worker = least_busy(job, p, b)
         if worker < 0:
             return
-        give_to(job, s, p, b, take_first(s, queue_of(s)), worker)
+        _assign(job, s, p, b, take_first(s, queue_of(s)), worker)
+
+
+@inlined
+def _refill(job: Job, s: State, p: Beliefs, b: Books) -> None:
+    """The same after units have ended: Dask hears of one end at a time, and all others are full, so
+    that each worker gets its own room filled; by turns where several end at one moment."""
+    while s.root[queue_of(s)] >= 0:
+        worker = most_room(job, p, b)
+        if worker < 0:
+            return
+        _assign(job, s, p, b, take_first(s, queue_of(s)), worker)
+
+
+@inlined
+def _assign(job: Job, s: State, p: Beliefs, b: Books, unit: int, worker: int) -> None:
+    b.assigned[0] += 1
+    give_to(job, s, p, b, unit, worker)
