@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from orchestrator_core.execute.dask.graphs.hints import Hint, needing
+from orchestrator_core.execute.dask.graphs.hints import Hint, needing, wishing
 from orchestrator_prefect.settings.aims import Aims
 from orchestrator_prefect.settings.estimates import Estimate
 from orchestrator_prefect.settings.hints import UNSAID, resources_of, submitted_hint, workers_here
@@ -27,7 +27,7 @@ class Demands:
     @contextmanager
     def of(self, task: Any) -> Iterator[Hint]:
         """Within it, the task is submitted: no worker without the resources that it needs gets it,
-        whether a plan is followed or not.
+        and none but those that it is to run on, whether a plan is followed or not.
 
         Raises:
             InvalidInput: for a hint that makes no sense.
@@ -37,5 +37,5 @@ class Demands:
         resources = resources_of(hint)
         self._supply.check(task.name, resources, workers_here())
         self._aims.heed(hint.objective)
-        with needing(resources if hint.resources else {}):
+        with needing(resources if hint.resources else {}), wishing(hint.workers):
             yield hint

@@ -21,6 +21,7 @@ from orchestrator_core.execute.dask.config import Options
 from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs import snapshot
 from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun, Announcements
+from orchestrator_core.execute.dask.graphs.hints import read_hints
 from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
@@ -40,7 +41,7 @@ from orchestrator_core.execute.directives import Hold, Key, Slot
 from orchestrator_core.graph.cluster import Cluster
 
 if TYPE_CHECKING:
-    from distributed.scheduler import Scheduler
+    from distributed.scheduler import Scheduler, TaskState
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -105,6 +106,7 @@ class Session:
         # Looked at with each transition; to look is cheaper than to ask.
         self._ledgers = self.recorder.ledgers
         self._follows, self._steered = self.steering.follower.slots, self.control.steered
+        self._heeded = self.steering.heeding.hints
         self._runs: dict[GraphRun, None] = {}
         # Graphs that came when no worker was there, with what of them is wanted.
         self._early: deque[tuple[Snapshot, frozenset[Key]]] = deque(maxlen=OPEN_RUNS)
@@ -217,7 +219,12 @@ class Session:
         fresh = [key for key in keys if key not in watched]
         self.steering.renew(fresh)
         graph = snapshot.take(self.scheduler, fresh, wanted, self.roster)
+        if self.steering.carrier is not None:
+            self._heed_announced([key for key in keys if key in watched])
+            if graph.stated:
+                self.steering.heeding.note(graph.hints)
         if len(graph) < RECORDED_FROM:
+            self.steering.heeding.heed(graph.keys)
             return
         kept = frozenset(wanted).intersection(graph.keys)
         cluster = self.roster.cluster()
@@ -226,10 +233,18 @@ class Session:
         else:
             self._begin_run(graph, kept, cluster)
 
+    def _heed_announced(self, keys: Collection[Key]) -> None:
+        """Those that no plan places run where their hints say."""
+        tasks: Mapping[Key, TaskState] = self.scheduler.tasks  # type: ignore[assignment]
+        left = [tasks[key] for key in keys if key in tasks and key not in self._follows]
+        if stated := snapshot.stated_of(left):
+            self.steering.heeding.note(read_hints(stated))
+            self.steering.heeding.heed(stated)
+
     def _begin_run(self, graph: Snapshot, wanted: frozenset[Key], cluster: Cluster) -> None:
         brief = len(graph) > (self.options.max_tasks or math.inf)
         run = GraphRun(graph, cluster, time(), self._finish, brief)
-        run.wanted = wanted
+        run.wanted, run.is_heeded = wanted, self.steering.carrier is not None
         self._note_work(run)
         self._runs[run] = None
         self.recorder.watch(run.open, run)
@@ -301,6 +316,8 @@ class Session:
         ledger = self._ledgers.get(key)
         if self._follows:
             self.steering.transition(key, finish)
+        if self._heeded and finish == "forgotten":
+            self.steering.heeding.forget(key)
         if ledger is not None:
             if self._steered:
                 self.control.transition(key, finish)
@@ -329,6 +346,7 @@ class Session:
 
     async def _welcome(self, address: str) -> None:
         await self._describe([address])
+        self.steering.heed_anew()
         self.anew.changed()
 
     async def _describe(self, addresses: list[str]) -> None:

@@ -160,6 +160,19 @@ def test_a_tagged_task_runs_where_the_gpu_is(gpu: Any, mode: Any) -> None:
     assert (advisor.runs[-1].plan is None) == (mode == "observe")
 
 
+def test_workers_of_a_hint_count_from_the_first_run_on(cluster: Any) -> None:
+    """Nothing is planned yet; by themselves tasks go to both workers."""
+    advisor = Advisor("0")
+
+    def body() -> list[str]:
+        futures = [tagged("orchestrator:workers=1").submit(i) for i in range(6)]
+        return [future.result() for future in futures]
+
+    made = flow(task_runner=OptimizedTaskRunner(cluster=cluster, advisor=advisor, report=False))
+    assert made(body)() == ["1"] * 6
+    assert advisor.runs[-1].plan is None
+
+
 def observed(cluster: Any, body: Any, **options: Any) -> RunRecord:
     advisor = Advisor()
     made = optimized_flow(

@@ -3,16 +3,17 @@
     with dask.annotate(orchestrator={"seconds": 20, "memory": "4 GiB", "workers": ["gpu"]}):
         model = train(data)
 
-A hint is never a pin: it says what to believe and what to wish for; where the graph is left to
-Dask, nobody heeds it. A wrong one is ignored, with one line in the log; the tasks run. Who can tell
-the user while the task is submitted refuses it (`hint_of`).
+A hint is never a pin: it says what to believe and what to wish for. Where the graph is left to
+Dask, it still says where tasks may run (`Heeding`), and no more. A wrong one is ignored, with one
+line in the log; the tasks run. Who can tell the user while the task is submitted refuses it
+(`hint_of`).
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -43,7 +44,7 @@ class Hint:
         seconds: on a worker of speed 1; believed until something was learned.
         memory: bytes while it runs. output_bytes: size of its output; as `seconds`.
         kind: what durations are learned about; Dask's prefix of the key otherwise.
-        workers: kinds or names of workers on which a plan may place it.
+        workers: kinds or names of workers on which it may run, as long as there are any.
         resources: amounts that it occupies while it runs.
         release, due, deadline: seconds from the arrival of the graph. weight: of each second late.
         objective: what the plan of the whole graph is to minimise.
@@ -60,6 +61,17 @@ class Hint:
     weight: float | None = None
     deadline: float | None = None
     objective: str | None = None
+
+    @property
+    def says_where(self) -> bool:
+        """Does it say where the task may run?"""
+        return self.workers is not None or bool(self.resources)
+
+    @property
+    def wishes_for_more(self) -> bool:
+        """Does it ask for what nobody but a plan sees to?"""
+        asked = self.release, self.due, self.deadline, self.objective
+        return any(each is not None for each in asked)
 
 
 def read_hints(stated: Mapping[Key, object]) -> dict[Key, Hint]:
@@ -104,6 +116,13 @@ def needing(resources: Mapping[str, float]) -> AbstractContextManager[None]:
     if not resources:
         return nullcontext()
     return annotate(resources=dict(resources))
+
+
+def wishing(workers: Sequence[str] | None) -> AbstractContextManager[None]:
+    """Within it, tasks are made that run on these workers alone, as long as there are any."""
+    if workers is None:
+        return nullcontext()
+    return annotate(**{ANNOTATION: {"workers": list(workers)}})
 
 
 def objective_of(hints: Iterable[Hint]) -> str | None:

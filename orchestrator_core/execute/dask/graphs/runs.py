@@ -16,6 +16,7 @@ from orchestrator_core.execute.record import PlanRecord, TaskRecord
 from orchestrator_core.graph.cluster import Cluster
 
 UNHEEDED = "Dask heeds no hints"
+PARTLY = f"{UNHEEDED} but where tasks may run"
 """What is to be known of a graph with hints that is left to it."""
 
 RECORDS_PER_TASK = 4
@@ -36,6 +37,7 @@ class GraphRun:
     Attributes:
         coming: keys that have not arrived yet; a graph arrives as a whole.
         unasked: could nobody be asked about it when it came?
+        is_heeded: do its hints say where tasks may run, if Dask runs them?
         worked_before, executed_before: as of `Worked`, when it began. others: seconds of threads
             that tasks of other runs had until it ended.
     """
@@ -57,7 +59,7 @@ class GraphRun:
         self.started_at = started_at
         self.advice: Advice | None = None
         self.adopted = False
-        self.unasked = False
+        self.unasked = self.is_heeded = False
         self.worked_before = self.others = 0.0
         self.executed_before = 0
         self.reason = "observed"
@@ -139,14 +141,17 @@ class GraphRun:
     def decline(self, reason: str, advice: Advice | None = None) -> None:
         """The graph is left to Dask, which knows nothing of what hints say of workers and dates."""
         if self.snapshot.stated and UNHEEDED not in reason:
-            reason = f"{reason}; {UNHEEDED}"
+            if not self.is_heeded:
+                reason = f"{reason}; {UNHEEDED}"
+            elif any(hint.wishes_for_more for hint in self.snapshot.hints.values()):
+                reason = f"{reason}; {PARTLY}"
         self.advice, self.adopted, self.reason = advice, False, reason
 
     def rest(self, keys: Set[Key], cluster: Cluster, now: float) -> GraphRun:
         """What is left of the graph, `keys`, as a run on these workers; nobody follows it yet."""
         left = self.snapshot.part(keys, now - self.started_at)
         run = GraphRun(left, cluster, now, self._done)
-        run.wanted = self.wanted & keys
+        run.wanted, run.is_heeded = self.wanted & keys, self.is_heeded
         return run
 
     def cede(self, rest: GraphRun) -> None:

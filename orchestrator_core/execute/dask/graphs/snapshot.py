@@ -174,12 +174,17 @@ def take(
         prefixes=tuple([as_name(state.prefix.name) for state in states]),
         inputs=Inputs(states),
         pins=pins_of(states, scheduler, roster),
-        stated={
-            state.key: state.annotations[ANNOTATION]
-            for state in states
-            if state.annotations and ANNOTATION in state.annotations
-        },
+        stated=stated_of(states),
     )
+
+
+def stated_of(states: Iterable[TaskState]) -> dict[Key, object]:
+    """The users' annotations for us."""
+    return {
+        state.key: state.annotations[ANNOTATION]
+        for state in states
+        if state.annotations and ANNOTATION in state.annotations
+    }
 
 
 def _to_compute(

@@ -69,9 +69,9 @@ class Planning:
     def plan(self, run: GraphRun) -> None:
         """Ask what to do with the graph of this run, if that can make sense."""
         if (senseless := self.is_senseless(run)) is not None:
-            run.decline(senseless)
+            self._leave(run, senseless)
         elif not self._control.has_company(run) and (reason := self._declined.get(run)) is not None:
-            run.decline(reason)
+            self._leave(run, reason)
             run.afterwards = partial(advise, run)
             self._look_on(run, self._declined.advice(run))
         else:
@@ -149,7 +149,7 @@ class Planning:
         answer = self._advisory.ask(self._question(run, slots))
         if answer is None:
             run.unasked = True
-            run.decline(self._advisory.holdup or "the advisor is still busy or warming up")
+            self._leave(run, self._advisory.holdup or "the advisor is still busy or warming up")
         elif answered(answer, blocking):
             self._adopt(slots, run, answer)
         else:
@@ -187,7 +187,7 @@ class Planning:
             if not run.closed and self._steering.carrier is not None:
                 self._decide(run, answer.result(), slots)
         except Exception as error:
-            run.decline(f"the advice cannot be followed: {error}")
+            self._leave(run, f"the advice cannot be followed: {error}")
             self._fault("advice", error)
         finally:
             # Only now, for what the plan has placed is not to be decided about twice.
@@ -197,7 +197,7 @@ class Planning:
     def _decide(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
         refusal = self._refusal(run, advice)
         if refusal is not None:
-            run.decline(refusal, advice)
+            self._leave(run, refusal, advice)
             if advice.plan is not None:
                 self._declined.add(run, refusal, advice)
             self._look_on(run, advice)
@@ -225,7 +225,7 @@ class Planning:
         if started:
             run.notes.append(f"the plan came late: {started} tasks had started")
         if started == len(slots):
-            run.decline("the plan came too late", advice)
+            self._leave(run, "the plan came too late", advice)
         else:
             self._carry_out(run, advice, slots)
 
@@ -269,6 +269,11 @@ class Planning:
             run.notes.append("the plan is not mended: it was priced for another graph")
             return None
         return plan.course([run.label(key)[0] for key in run.wanted])
+
+    def _leave(self, run: GraphRun, reason: str, advice: Advice | None = None) -> None:
+        """Dask places the tasks, where hints say that they may run."""
+        run.decline(reason, advice)
+        self._steering.heeding.heed(run.snapshot.keys)
 
     def _look_on(self, run: GraphRun, advice: Advice | None) -> None:
         """Dask runs it; what is left of it can be told all the same."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from distributed.metrics import monotonic, time
@@ -20,6 +20,7 @@ from orchestrator_core.execute.dask.steer.awaiting import Awaiting
 from orchestrator_core.execute.dask.steer.carrier import Carrier
 from orchestrator_core.execute.dask.steer.compat import choose
 from orchestrator_core.execute.dask.steer.director import Director
+from orchestrator_core.execute.dask.steer.heeding import Heeding
 from orchestrator_core.execute.dask.steer.jam import Jams
 from orchestrator_core.execute.dask.steer.live_tasks import PUT_ASIDE, LiveTasks
 from orchestrator_core.execute.dask.steer.longest_wait import longest_wait, within
@@ -44,7 +45,7 @@ class Steering:
 
     Attributes:
         mode: "director", "restrict", "observe", or "off" once it has withdrawn.
-        follower: the plan. tasks: what it is put in force on.
+        follower: the plan. tasks: what it is put in force on. heeding: where other tasks may run.
         awaiting: the tasks that are kept back until a plan for them is there.
     """
 
@@ -66,6 +67,7 @@ class Steering:
         self._slots, self._stages = self.follower.slots, self.follower.stages
         self._to_hold = self.follower.to_hold
         self.tasks = LiveTasks(scheduler, roster, epoch)
+        self.heeding = Heeding(scheduler, roster)
         self._longest = longest_wait(scheduler)
         self.awaiting = Awaiting(self._go_on, self._longest)
         self._alarm = Alarm(self._let_go)
@@ -121,6 +123,7 @@ class Steering:
         """The scheduler forgot all tasks."""
         self.awaiting.clear()
         self.follower.clear()
+        self.heeding.clear()
 
     # --- plans -------------------------------------------------------------------------------
 
@@ -131,13 +134,16 @@ class Steering:
         """
         if self.carrier is not None:
             slots = self._rescheduled.without(slots)
+            self.heeding.release(slots)
             held = within(holds, self._longest) if holds and self.mode == "director" else None
             self._carry(self.follower.planned(slots, held, dict(self.tasks.sent(slots))))
 
     def follow_mended(self, slots: Mapping[Key, Slot]) -> None:
         """The plan of these keys was changed on the way; what it keeps back, is kept back still."""
         if self.carrier is not None:
-            self._carry(self.follower.mended(self._rescheduled.without(slots)))
+            slots = self._rescheduled.without(slots)
+            self.heeding.release(slots)
+            self._carry(self.follower.mended(slots))
 
     def give_back(self, keys: Iterable[Key], reason: str) -> None:
         """Leave these keys to Dask."""
@@ -193,12 +199,19 @@ class Steering:
     def worker_joined(self, name: str) -> None:
         """A worker of that name is there (again)."""
         self._carry(self.follower.worker_joined(name))
+        self.heed_anew()
         self._withdraw(self.follower.check())
 
     def worker_lost(self, name: str) -> None:
         """The worker of that name is gone; the scheduler has decided anew about its tasks."""
         self._carry(self.follower.worker_lost(name))
+        self.heed_anew()
         self._withdraw(self.follower.check())
+
+    def heed_anew(self) -> None:
+        """Other workers are there, or more is known of them: hints may mean others now."""
+        if self.heeding.hints:
+            self.tasks.decide_anew(self.heeding.renew())
 
     # --- waiting -----------------------------------------------------------------------------
 
@@ -206,7 +219,12 @@ class Steering:
         """These keys wait for no plan any more: Dask, or a plan that is there, decides."""
         held = self.follower.held
         free = [key for key in keys if key not in held]
-        self._guarded("awaiting", lambda: self.tasks.decide_anew(free))
+        self._guarded("awaiting", lambda: self._leave(free))
+
+    def _leave(self, keys: Collection[Key]) -> None:
+        """Dask decides about those that no plan places."""
+        self.heeding.heed([key for key in keys if key not in self._slots])
+        self.tasks.decide_anew(keys)
 
     def _held(self, key: Key) -> None:
         """The task begins to be held back; called in a transition. Its patience will end."""
@@ -269,6 +287,7 @@ class Steering:
             elif isinstance(directive, Release):
                 self._counters.released += len(directive.keys)
                 self.tasks.release(directive.keys)
+                self.heeding.heed(directive.keys)
                 aside += directive.keys
             elif not isinstance(directive, Disable):
                 self._counters.moved += self.tasks.move(directive)
@@ -290,6 +309,7 @@ class Steering:
             return
         ours = [*disable.keys, *self.awaiting.clear()]
         self._attempt(carrier.uninstall)
+        self._attempt(self.heeding.clear)
         self._attempt(lambda: self.tasks.release(ours))
         self.tasks.carrier = None
         # Nothing of ours stays on the loop for later.
