@@ -70,10 +70,14 @@ class Aims:
         return replace(graph, deadline=deadline)
 
     def judged(self, run: RunRecord) -> RunRecord:
-        """The run that has just ended; people are told if it missed its deadline."""
+        """The run that has just ended; people are told if it missed its deadline.
+
+        By the end of its last task: it is recorded up to two seconds later, since Prefect waits for
+        a thread of its own before.
+        """
         if self._deadline is None or run.status != "ok":
             return run
-        late = self._clock() - self._begun - self._deadline
+        late = run.seconds - self._deadline
         if late <= 0:
             return run
         asked, over = words.seconds(self._deadline), words.seconds(late)
