@@ -26,9 +26,14 @@ def is_narrow(dtype: Any) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.floating)) and np.dtype(dtype).itemsize < 4
 
 
+def held_type(dtype: Any) -> np.dtype[Any]:
+    """Of a type of 16 bits that of 32."""
+    return np.dtype(np.float32) if is_narrow(dtype) else np.dtype(dtype)
+
+
 def wide(array: Any) -> Any:
     """Of numbers of 16 bits those of 32."""
-    return array.astype(np.float32) if is_narrow(array.dtype) else array
+    return array.astype(held_type(array.dtype))
 
 
 def without_end(array: Any, axis: int, size: int, neutral: float) -> Any:

@@ -157,7 +157,7 @@ def combined(each: Accumulator, parts: Any) -> Any:
     """The parts of all rows, of which each began with what changes nothing."""
     kind = getattr(each, "kind", "sum")
     function: Callable[..., Any] = _COMBINE[kind]
-    return function(parts, axis=0)
+    return function(parts, axis=0).astype(parts.dtype)
 
 
 _COMBINE: Mapping[str, Callable[..., Any]] = {

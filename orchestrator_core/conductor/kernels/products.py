@@ -12,7 +12,7 @@ from jax import lax
 
 from orchestrator_core.conductor.facts.transfer.products import Sides
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.kernels.held import wide, without_end
+from orchestrator_core.conductor.kernels.held import held_type, wide, without_end
 from orchestrator_core.conductor.kernels.refused import Refused
 
 LEAST_SIDE = 16
@@ -28,9 +28,10 @@ def product(node: Node, arrays: list[Any]) -> Any:
     factors = [_Factor.of(node, side, arrays[side], sides) for side in (0, 1)]
     left, right = factors
     is_plain = not left.batch and all(len(f.free) == len(f.inner) == 1 for f in factors)
-    if is_plain and min(*left.array.shape, *right.array.shape) >= LEAST_SIDE:
+    is_large = is_plain and min(*left.array.shape, *right.array.shape) >= LEAST_SIDE
+    if is_large and _has_summing_type(node):
         return _on_tensor_cores(node, left, right)
-    return _by_elements(left, right)
+    return _by_elements(node, left, right)
 
 
 @dataclass(frozen=True)
@@ -64,23 +65,39 @@ class _Factor:
         return jnp.expand_dims(array, new)
 
 
+def _is_whole(node: Node) -> bool:
+    return not jnp.issubdtype(node.output.dtype, jnp.inexact)
+
+
+def _has_summing_type(node: Node) -> bool:
+    """Tensor cores sum whole numbers in 32 bits, and there are no such sums of truth values."""
+    dtype = np.dtype(node.output.dtype)
+    return not _is_whole(node) or (dtype != np.bool_ and dtype.itemsize <= 4)
+
+
 def _on_tensor_cores(node: Node, left: _Factor, right: _Factor) -> Any:
     dtype = jnp.promote_types(node.inputs[0].dtype, node.inputs[1].dtype)
-    return lax.dot_general(
+    out = node.output.dtype
+    summed = np.dtype(np.int32) if _is_whole(node) else jnp.promote_types(out, jnp.float32)
+    made = lax.dot_general(
         left.array.astype(dtype),
         right.array.astype(dtype),
         ((left.inner, right.inner), ((), ())),
         precision=node.params["precision"],
-        preferred_element_type=jnp.promote_types(node.output.dtype, jnp.float32),
+        preferred_element_type=summed,
     )
+    return made.astype(out) if _is_whole(node) else made
 
 
-def _by_elements(left: _Factor, right: _Factor) -> Any:
+def _by_elements(node: Node, left: _Factor, right: _Factor) -> Any:
+    """In the type of the result, as the products of narrow whole numbers do not fit into theirs."""
+    dtype = held_type(node.output.dtype)
     one = left.laid(0, len(right.free))
     two = right.laid(len(left.free), 0)
     shape = np.broadcast_shapes(one.shape, two.shape)
     if math.prod(shape) > MOST_ELEMENTS:
         raise Refused("a product that tensor cores cannot do, of too many elements")
+    one, two = (each.astype(jnp.promote_types(each.dtype, dtype)) for each in (one, two))
     made = jnp.broadcast_to(one, shape) * jnp.broadcast_to(two, shape)
-    inner = len(left.inner)
-    return jnp.sum(made, axis=tuple(range(len(shape) - inner, len(shape)))) if inner else made
+    inner = tuple(range(len(shape) - len(left.inner), len(shape)))
+    return (jnp.sum(made, axis=inner) if inner else made).astype(dtype)

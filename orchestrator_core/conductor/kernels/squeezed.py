@@ -22,7 +22,13 @@ from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.kernels import pallas
-from orchestrator_core.conductor.kernels.held import is_narrow, squeezed_shape, wide, without_end
+from orchestrator_core.conductor.kernels.held import (
+    held_type,
+    is_narrow,
+    squeezed_shape,
+    wide,
+    without_end,
+)
 from orchestrator_core.conductor.kernels.name import APPROXIMATE_TANH
 from orchestrator_core.conductor.kernels.products import product
 from orchestrator_core.conductor.kernels.refused import Refused
@@ -63,8 +69,7 @@ def literal(atom: Literal) -> Any:
     """A number, as it is held."""
     if np.ndim(atom.value):
         raise Refused("it reads constant arrays")
-    dtype = np.dtype(np.float32) if is_narrow(atom.dtype) else np.dtype(atom.dtype)
-    return np.asarray(atom.value, dtype)[()]
+    return np.asarray(atom.value, held_type(atom.dtype))[()]
 
 
 def laid(array: Any, shape: Sequence[int], out: Sequence[int]) -> Any:
@@ -180,7 +185,8 @@ def _reduced(node: Node, array: Any, function: Callable[..., Any], neutral: floa
     summed = [axes.index(k) for k in node.params["axes"] if shape[k] != 1]
     for axis in summed:
         array = without_end(array, axis, _real(shape)[axis], neutral)
-    return function(array, axis=tuple(summed)) if summed else array
+    # Of narrow whole numbers jnp.sum makes wider ones, whose sums do not wrap around.
+    return function(array, axis=tuple(summed)).astype(array.dtype) if summed else array
 
 
 def _logical(node: Node, arrays: list[Any]) -> Any:

@@ -113,7 +113,7 @@ class StreamKernel:
     def _whole(self, k: int, array: Any) -> Any:
         if k in self.stream.sums:
             shape = self.stream.body.outputs[k].shape
-            array = jnp.sum(jnp.reshape(array, (self.length, *shape)), 1)
+            array = jnp.sum(jnp.reshape(array, (self.length, *shape)), 1, dtype=array.dtype)
         return jnp.reshape(array, self.shapes[k])
 
     def _program(self, *refs: Any) -> None:

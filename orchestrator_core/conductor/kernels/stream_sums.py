@@ -92,16 +92,15 @@ def _in_parts(node: Node, arrays: Sequence[Any], specs: Mapping[Value, Spec]) ->
     count = next(size for size, role in specs[first][axis] if role is not None)
     if node.name == "reduce_sum":
         split = _split(arrays[0], axis, count)
-        return jnp.sum(split, [k + 1 for k in node.params["axes"]])
+        return jnp.sum(split, [k + 1 for k in node.params["axes"]], dtype=node.output.dtype)
     (lc, rc), (lb, rb) = node.params["dimension_numbers"]
     other = rc[lc.index(axis)]
     left, right = _split(arrays[0], axis, count), _split(arrays[1], other, count)
     contracted = tuple(k + 1 for k in lc), tuple(k + 1 for k in rc)
     batch = (0, *(k + 1 for k in lb)), (0, *(k + 1 for k in rb))
-    precision = node.params["precision"]
-    return lax.dot_general(left, right, (contracted, batch), precision=precision).astype(
-        node.output.dtype
-    )
+    alike = {each: node.params[each] for each in ("precision", "preferred_element_type")}
+    made = lax.dot_general(left, right, (contracted, batch), **alike)
+    return made.astype(node.output.dtype)
 
 
 def _split(array: Any, axis: int, count: int) -> Any:
