@@ -115,8 +115,7 @@ def program_of(node: Node) -> StreamProgram:
     """
     scan = Scan.of(node)
     body = in_reals(scan.body)
-    if any(inner.bodies for inner in body.nodes):
-        raise Refused("it has another loop, or a branch, inside")
+    _check_body(body)
     stream = stream_of(body, _parts(scan.consts), _parts(scan.carry))
     _check_size(stream)
     shapes = tuple(v.shape for v in node.outputs for _ in range(2 if is_complex(v) else 1))
@@ -129,6 +128,17 @@ def program_of(node: Node) -> StreamProgram:
     if why:
         raise Refused(why)
     return program
+
+
+def _check_body(body: Graph) -> None:
+    """Raises:
+    Refused: if it has nothing to do, or something that no kernel does.
+    """
+    made = (value for node in body.nodes for value in node.outputs)
+    if not all(value.size for value in (*body.inputs, *made)):
+        raise Refused("it has an array without elements")
+    if any(inner.bodies for inner in body.nodes):
+        raise Refused("it has another loop, or a branch, inside")
 
 
 def _check_size(stream: Stream) -> None:

@@ -60,7 +60,7 @@ def stream_of(body: Graph, consts: int, carries: int) -> Stream:
     """
     why = "no part of what is carried goes its own way"
     seeds = list(_seeds(body, consts, carries))
-    if seeds[0][0].size <= MOST_PART:  # one program is enough
+    if not seeds or seeds[0][0].size <= MOST_PART:  # one program is enough
         return _stream(body, consts, carries, {})
     for seed, spec in seeds:
         try:

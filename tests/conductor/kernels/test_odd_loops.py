@@ -1,0 +1,73 @@
+"""Loops of single numbers, without steps, or that return what they are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.conductor.kernels.interpreting import (
+    TRITON,
+    assert_near,
+    for_gpu,
+    graph_of,
+    in_interpreted_kernels,
+    kernels_of,
+    lowered_for_gpu,
+    run,
+)
+
+T = 11
+
+
+def drawn(*shape: int, seed: int = 0) -> Any:
+    return jnp.asarray(np.random.default_rng(seed).uniform(-1, 1, shape), "float32")
+
+
+def assert_same_in_a_kernel(function: Any, arrays: list[Any]) -> None:
+    graph = graph_of(function, arrays)
+    made, sites = in_interpreted_kernels(graph)
+    assert kernels_of(made), sites
+    exact = jax.tree.leaves(function(*arrays))
+    found = run(made, arrays)
+    assert [each.dtype for each in found] == [each.dtype for each in exact]
+    assert_near(found, exact, 1e-6)
+    assert lowered_for_gpu(for_gpu(graph)[0], arrays).count(TRITON) == 1
+
+
+def assert_left_alone(function: Any, arrays: list[Any], reason: str) -> None:
+    graph = graph_of(function, arrays)
+    made, (site,) = in_interpreted_kernels(graph)
+    assert made is graph
+    assert site.reason == reason
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_number_is_carried(shape: tuple[int, ...]) -> None:
+    def function(x: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (c * 0.9 + e, c), jnp.zeros(shape), x)
+
+    assert_same_in_a_kernel(function, [drawn(T)])
+
+
+def test_a_number_is_carried_past_slices() -> None:
+    def function(x: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (c * 0.9 + e.sum(), c * e), jnp.zeros(()), x)
+
+    assert_same_in_a_kernel(function, [drawn(T, 16)])
+
+
+def test_arrays_without_elements() -> None:
+    reason = "it has an array without elements"
+
+    def carried(x: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (c * 0.9 + e, c), jnp.zeros(0), x)
+
+    def read(x: Any, nothing: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (c + e[0], 2 * e[1]), jnp.zeros(16), (x, nothing))
+
+    assert_left_alone(carried, [drawn(T)], reason)
+    assert_left_alone(read, [drawn(T), drawn(T, 0)], reason)
