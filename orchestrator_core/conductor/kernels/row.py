@@ -55,7 +55,7 @@ class Row:
         return Place({**self.cells, **at}, size, self.zero)
 
     def _read(self, k: int, column: Any) -> Any:
-        if not self.kernel.cell.graph.consumers[self.kernel.cell.graph.inputs[k]]:
+        if not squeezed.is_needed(self.kernel.cell.graph, k):
             return None
         return self.kernel.leaves[k].read(self.inputs[k], self._place(column))
 

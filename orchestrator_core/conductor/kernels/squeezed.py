@@ -65,6 +65,12 @@ def run(graph: Graph, inputs: Sequence[Any], rules: Mapping[str, Rule] = RULES) 
     return [each.astype(out.dtype) for each, out in zip(made, graph.outputs, strict=True)]
 
 
+def is_needed(graph: Graph, k: int) -> bool:
+    """Is an input read, or returned as it is?"""
+    given = graph.inputs[k]
+    return bool(graph.consumers[given]) or given in graph.outputs
+
+
 def literal(atom: Literal) -> Any:
     """A number, as it is held."""
     if np.ndim(atom.value):

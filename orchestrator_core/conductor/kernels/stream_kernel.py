@@ -139,7 +139,7 @@ class _Part:
         self.consts = [self._read(k) for k in range(kernel.stream.consts)]
 
     def _read(self, k: int, before: Sequence[Any] = ()) -> Any:
-        if not self.kernel.graph.consumers[self.kernel.graph.inputs[k]]:
+        if not squeezed.is_needed(self.kernel.graph, k):
             return None
         return self.kernel.inputs[k].read(self.inputs[k], self.place, before)
 

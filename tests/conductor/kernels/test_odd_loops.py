@@ -71,3 +71,14 @@ def test_arrays_without_elements() -> None:
 
     assert_left_alone(carried, [drawn(T)], reason)
     assert_left_alone(read, [drawn(T), drawn(T, 0)], reason)
+
+
+def test_what_is_only_returned() -> None:
+    def constant(x: Any, k: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (c + e, (c, k)), jnp.zeros(16), x)
+
+    def slices(x: Any, y: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (e[1], c + e[0]), jnp.zeros(16), (x, y))
+
+    assert_same_in_a_kernel(constant, [drawn(T, 16), drawn(16, seed=1)])
+    assert_same_in_a_kernel(slices, [drawn(T, 16), drawn(T, 16, seed=1)])
