@@ -115,7 +115,7 @@ def program_of(node: Node) -> StreamProgram:
     """
     scan = Scan.of(node)
     body = in_reals(scan.body)
-    _check_body(body)
+    _check_body(body, scan.length)
     stream = stream_of(body, _parts(scan.consts), _parts(scan.carry))
     _check_size(stream)
     shapes = tuple(v.shape for v in node.outputs for _ in range(2 if is_complex(v) else 1))
@@ -130,10 +130,12 @@ def program_of(node: Node) -> StreamProgram:
     return program
 
 
-def _check_body(body: Graph) -> None:
+def _check_body(body: Graph, length: int) -> None:
     """Raises:
     Refused: if it has nothing to do, or something that no kernel does.
     """
+    if not length:
+        raise Refused("it has no steps")
     made = (value for node in body.nodes for value in node.outputs)
     if not all(value.size for value in (*body.inputs, *made)):
         raise Refused("it has an array without elements")

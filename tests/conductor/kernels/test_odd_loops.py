@@ -82,3 +82,14 @@ def test_what_is_only_returned() -> None:
 
     assert_same_in_a_kernel(constant, [drawn(T, 16), drawn(16, seed=1)])
     assert_same_in_a_kernel(slices, [drawn(T, 16), drawn(T, 16, seed=1)])
+
+
+def test_no_steps() -> None:
+    def sliced(x: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (c * 2 + e, c), jnp.ones(16), x[:0])
+
+    def without_slices(x: Any) -> Any:
+        return jax.lax.scan(lambda c, _: (c * 2, None), x, None, length=0)
+
+    for each in (sliced, without_slices):
+        assert_left_alone(each, [drawn(16, 16)], "it has no steps")
