@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from jax.experimental import pallas
 from jax.experimental.pallas import triton
 
@@ -35,7 +36,8 @@ def load(ref: Any, at: Sequence[Any], mask: Any) -> Any:
     """A part of an array in memory; zero where the mask, unless it is None, is false."""
     if mask is None:
         return triton.load(ref.at[tuple(at)])
-    return triton.load(ref.at[tuple(at)], mask=mask, other=0)
+    zero = np.zeros((), ref.dtype)[()]  # of another type it would change that of the part
+    return triton.load(ref.at[tuple(at)], mask=mask, other=zero)
 
 
 def store(ref: Any, at: Sequence[Any], array: Any, mask: Any) -> None:

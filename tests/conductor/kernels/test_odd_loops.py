@@ -93,3 +93,14 @@ def test_no_steps() -> None:
 
     for each in (sliced, without_slices):
         assert_left_alone(each, [drawn(16, 16)], "it has no steps")
+
+
+def test_truth_values_along_an_axis_whose_size_is_no_power_of_two() -> None:
+    def selecting(x: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (jnp.where(e, 1.0, c / 2), c), jnp.ones(13), x)
+
+    def carried(x: Any) -> Any:
+        return jax.lax.scan(lambda c, e: (c ^ e, c), jnp.ones(13, bool), x)
+
+    for each in (selecting, carried):
+        assert_same_in_a_kernel(each, [drawn(T, 13) > 0])
