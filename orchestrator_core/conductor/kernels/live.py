@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,8 +53,8 @@ class Live:
 class Watch:
     """Attributes:
     side: whose tiles. size: of them. leaves: those whose numbers the proofs need.
-    dead: (rows, columns) of the tiles that do not stick out, which may be left out if all numbers
-        are of usual size.
+    left_out: so many of the tiles that do not stick out may be left out if all numbers are of
+        usual size.
     known: what is live where all these numbers are finite; None if that depends on more of them.
     is_last_longest: does the last row visit more tiles than the first, by positions alone?
     """
@@ -61,14 +62,19 @@ class Watch:
     side: Pass
     size: dict[Role, int]
     leaves: tuple[Key, ...]
-    dead: Any
+    left_out: int
     known: Live | None
     is_last_longest: bool
 
     @property
     def part(self) -> float:
         """Of the tiles, that may be left out by positions alone."""
-        return float(self.dead.sum() / math.prod(counts(self.side, self.size).values()))
+        return self.left_out / math.prod(counts(self.side, self.size).values())
+
+    def live(self, strip: Blocks) -> Any:
+        """(rows, columns) which tiles of a strip may matter though all numbers are of usual
+        size."""
+        return ~_dead(_stacked(self.side, strip, _usual(self.side)))
 
     def arrays(self, values: Mapping[Value, Any]) -> list[Any]:
         """What a kernel reads, made at run time from the whole arrays of the leaves: bounds and
@@ -85,27 +91,31 @@ class Watch:
         leaves = dict.fromkeys(self.side.recipe.leaves, UNKNOWN)
         for key in self.leaves:
             leaves[key] = interval_of_leaf(values[key[0]], key[1], blocks, self.side.outer)
-        return _live(self.side, self.size, leaves, jnp)
+        count = counts(self.side, self.size)
+        needs = jnp.stack(_needs(self.side, blocks, leaves, jnp))
+        return _live(needs, count[self.side.outer], count[self.side.inner], jnp)
 
     @property
     def visits_all(self) -> bool:
         """Is each column of tiles visited by some row, by positions alone?"""
         if self.known is None:
             return False
-        first, last = self.known.bounds[:, :, None]
-        at = np.arange(counts(self.side, self.size)[self.side.inner])
-        return bool(((first <= at) & (at < last)).any(0).all())
+        first, last = self.known.bounds
+        changes = np.zeros(counts(self.side, self.size)[self.side.inner] + 1, int)
+        np.add.at(changes, first, 1)
+        np.add.at(changes, last, -1)
+        return bool((np.cumsum(changes)[:-1] > 0).all())
 
     @property
     def depends(self) -> list[bool]:
         """Of each accumulator: could other numbers in the leaves change what it must exceed?"""
-        blocks, unknown = (
-            full_tiles(self.side, self.size),
-            dict.fromkeys(self.side.recipe.leaves, UNKNOWN),
-        )
+        unknown = dict.fromkeys(self.side.recipe.leaves, UNKNOWN)
         finite = {**unknown, **{key: _finite(key) for key in self.leaves}}
-        pairs = zip(*(_needs(self.side, blocks, x, np) for x in (unknown, finite)), strict=True)
-        return [not np.array_equal(*pair) for pair in pairs]
+        found = np.zeros(len(self.side.accumulators), bool)
+        for strip in strips(self.side, self.size):
+            one, other = (_stacked(self.side, strip, leaves) for leaves in (unknown, finite))
+            found |= (one != other).any((1, 2))
+        return [bool(each) for each in found]
 
     def needs(self, refs: Sequence[Any], row: Any) -> tuple[list[Any], list[Any]]:
         """Within a kernel, which has these arrays: what each accumulator must exceed, and what must
@@ -118,10 +128,12 @@ class Watch:
         return needs, [each[0] == 1 for each in refs[1:]]
 
 
-def _live(side: Pass, size: dict[Role, int], leaves: dict[Key, Interval], space: Any) -> Live:
-    count = counts(side, size)
-    rows, columns = count[side.outer], count[side.inner]
-    need = space.stack(_needs(side, full_tiles(side, size), leaves, space))
+def _live(need: Any, rows: int, columns: int, space: Any) -> Live:
+    """Of so many rows and columns of tiles.
+
+    Args:
+        need: (accumulators, rows, columns) of the tiles that do not stick out.
+    """
     ragged = [(0, 0), (0, rows - need.shape[1]), (0, columns - need.shape[2])]
     need = space.pad(need, ragged, constant_values=np.inf)
     matters = (need >= FAR).any(0)
@@ -131,6 +143,21 @@ def _live(side: Pass, size: dict[Role, int], leaves: dict[Key, Interval], space:
     outside = (at < first[:, None]) | (at >= last[:, None])
     most = space.where(outside[None], need, -np.inf).max(2)
     return Live(space.stack([first, last]).astype(np.int32), most.astype(np.float32))
+
+
+def _planned(side: Pass, size: dict[Role, int], leaves: dict[Key, Interval]) -> Live:
+    """What is live in all rows, strip by strip: kept is only what there is of each row."""
+    count = counts(side, size)
+    columns, left = count[side.inner], count[side.outer]
+    made = []
+    for strip in strips(side, size):
+        need = _stacked(side, strip, leaves)
+        made.append(_live(need, need.shape[1], columns, np))
+        left -= need.shape[1]
+    sticking_out = np.zeros((len(side.accumulators), 0, 0))
+    made.append(_live(sticking_out, left, columns, np))
+    bounds, needs = ([getattr(each, name) for each in made] for name in ("bounds", "needs"))
+    return Live(np.concatenate(bounds, 1), np.concatenate(needs, 1))
 
 
 def counts(side: Pass, size: Mapping[Role, int]) -> dict[Role, int]:
@@ -146,29 +173,42 @@ def watch_of(side: Pass, size: dict[Role, int]) -> Watch | None:
     blocks = full_tiles(side, size)
     if not may_skip(side) or not all(map(blocks.count, ROLES)):
         return None
-    usual = {key: usual_interval(key) for key in side.recipe.leaves}
+    usual = _usual(side)
     masks = [key for key in usual if _may_mask(key)]
-    hiding = max(_hiding(usual, masks), key=lambda leaves: _dead(side, blocks, leaves).sum())
-    most = _dead(side, blocks, hiding).sum()
+
+    def left_out(leaves: dict[Key, Interval]) -> int:
+        return sum(int(_dead(each).sum()) for each in _in_strips(side, size, leaves))
+
+    counted = [(left_out(leaves), leaves) for leaves in _hiding(usual, masks)]
+    most, hiding = max(counted, key=operator.itemgetter(0))
     if not most:
         return None
     left = [key for key in usual if key not in masks]
-    needed = masks + [
-        key for key in left if _dead(side, blocks, {**hiding, key: UNKNOWN}).sum() < most
-    ]
-    dead = _dead(side, blocks, usual)
+    needed = masks + [key for key in left if left_out({**hiding, key: UNKNOWN}) < most]
     finite = {key: _finite(key) if key in needed else UNKNOWN for key in usual}
-    is_known = not masks and bool((_dead(side, blocks, finite) == dead).all())
-    live = _live(side, size, finite if is_known else usual, np)
+    is_known = not masks and _are_as_dead(side, size, finite, usual)
+    live = _planned(side, size, finite if is_known else usual)
     lengths = live.bounds[1] - live.bounds[0]
     return Watch(
         side,
         size,
         tuple(needed),
-        dead=dead,
+        left_out=left_out(usual) if masks else most,
         known=live if is_known else None,
         is_last_longest=bool(lengths[-1] > lengths[0]),
     )
+
+
+def _are_as_dead(
+    side: Pass, size: dict[Role, int], one: dict[Key, Interval], other: dict[Key, Interval]
+) -> bool:
+    """May the same tiles be left out?"""
+    pairs = zip(_in_strips(side, size, one), _in_strips(side, size, other), strict=True)
+    return all(np.array_equal(_dead(a), _dead(b)) for a, b in pairs)
+
+
+def _usual(side: Pass) -> dict[Key, Interval]:
+    return {key: usual_interval(key) for key in side.recipe.leaves}
 
 
 def _hiding(usual: dict[Key, Interval], masks: Sequence[Key]) -> Iterator[dict[Key, Interval]]:
@@ -199,9 +239,25 @@ def full_tiles(side: Pass, size: Mapping[Role, int]) -> Blocks:
     return Blocks.even(count, size)
 
 
-def _dead(side: Pass, blocks: Blocks, leaves: dict[Key, Interval]) -> Any:
+def strips(side: Pass, size: Mapping[Role, int]) -> Iterator[Blocks]:
+    """The tiles that do not stick out, some rows of them at once."""
+    return full_tiles(side, size).strips(side.outer)
+
+
+def _in_strips(
+    side: Pass, size: dict[Role, int], leaves: dict[Key, Interval]
+) -> Iterator[np.ndarray[Any, Any]]:
+    return (_stacked(side, strip, leaves) for strip in strips(side, size))
+
+
+def _stacked(side: Pass, strip: Blocks, leaves: dict[Key, Interval]) -> Any:
+    """(accumulators, rows, columns) what these must exceed so that a tile changes nothing."""
+    return np.stack(_needs(side, strip, leaves, np))
+
+
+def _dead(needs: Any) -> Any:
     """(rows, columns) which tiles may be left out."""
-    return np.stack([need < FAR for need in _needs(side, blocks, leaves, np)]).all(0)
+    return (needs < FAR).all(0)
 
 
 def _needs(side: Pass, blocks: Blocks, leaves: dict[Key, Interval], space: Any) -> list[Any]:

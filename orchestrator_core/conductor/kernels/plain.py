@@ -7,7 +7,7 @@ is compared and selected in the others, as in Dao, "FlashAttention-2" (2023).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from orchestrator_core.conductor.facts.axes import Role
 from orchestrator_core.conductor.facts.intervals import UNKNOWN, Interval
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Literal, Value
-from orchestrator_core.conductor.kernels.live import Watch, counts, full_tiles
+from orchestrator_core.conductor.kernels.live import Watch, counts, strips
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.recipe import Key, Recipe, Step
 from orchestrator_core.conductor.tile.skip import intervals
@@ -42,46 +42,67 @@ class Plain:
 
 def plain_of(side: Pass, size: Mapping[Role, int], watch: Watch | None) -> Plain | None:
     """None if there are not many such tiles."""
-    blocks = full_tiles(side, size)
-    shape = blocks.count(side.outer), blocks.count(side.inner)
-    if not all(shape):
-        return None
-    live = np.ones(shape, bool) if watch is None else ~watch.dead
-    known = intervals(side.recipe, blocks, side.outer, dict.fromkeys(side.recipe.leaves, UNKNOWN))
-    found = {step.made: _taken(step, known, shape) for step in side.recipe.steps}
-    taken = {made: each for made, each in found.items() if each is not None}
-    usual = {made: _usual(found, live) for made, found in taken.items()}
-    choices = {made: choice for made, choice in usual.items() if choice is not None}
+    choices = _choices(side, size, watch)
     if not choices:
         return None
-    is_plain = np.all([taken[made] == choice for made, choice in choices.items()], axis=0)
-    bounds = _runs(is_plain & live, counts(side, size)[side.outer])
-    if (bounds[1] - bounds[0]).sum() < LEAST * live.sum():
+    bounds, matter = [], 0
+    for live, taken in _in_strips(side, size, watch):
+        is_plain = np.all([taken[made] == choice for made, choice in choices.items()], axis=0)
+        bounds.append(_runs(is_plain & live))
+        matter += int(live.sum())
+    whole = np.concatenate(bounds, 1)
+    if (whole[1] - whole[0]).sum() < LEAST * matter:
         return None
+    sticking_out = counts(side, size)[side.outer] - whole.shape[1]
     steps = tuple(_decided(step, choices) for step in side.recipe.steps)
-    return Plain(bounds, dataclasses.replace(side.recipe, steps=steps))
+    recipe = dataclasses.replace(side.recipe, steps=steps)
+    return Plain(np.pad(whole, [(0, 0), (0, sticking_out)]), recipe)
+
+
+def _choices(side: Pass, size: Mapping[Role, int], watch: Watch | None) -> dict[Key, int]:
+    """The operand that each selection takes in most tiles, if it is known of any."""
+    found = {step.made: [0, 0] for step in side.recipe.steps if _is_selection(step)}
+    if not found:
+        return {}
+    for live, taken in _in_strips(side, size, watch):
+        for made, each in taken.items():
+            for choice in (0, 1):
+                found[made][choice] += int((live & (each == choice)).sum())
+    return {made: int(np.argmax(each)) for made, each in found.items() if max(each)}
+
+
+def _in_strips(
+    side: Pass, size: Mapping[Role, int], watch: Watch | None
+) -> Iterator[tuple[Any, dict[Key, Any]]]:
+    """Of some rows at once: which tiles matter, and what each selection takes in them."""
+    leaves = dict.fromkeys(side.recipe.leaves, UNKNOWN)
+    selections = [step for step in side.recipe.steps if _is_selection(step)]
+    for strip in strips(side, size):
+        shape = strip.count(side.outer), strip.count(side.inner)
+        known = intervals(side.recipe, strip, side.outer, leaves)
+        taken = {step.made: _taken(step, known, shape) for step in selections}
+        yield np.ones(shape, bool) if watch is None else watch.live(strip), taken
+
+
+def _is_selection(step: Step) -> bool:
+    """Between two arrays?"""
+    is_of_two = step.node.name == "select_n" and len(step.inputs) == 3
+    return is_of_two and not isinstance(step.inputs[0], Literal)
 
 
 def _taken(step: Step, known: Mapping[Key, Interval], shape: tuple[int, int]) -> Any:
     """(rows, columns) which operand a selection takes in a tile, -1 where that differs or is not
-    known; None if it is no selection between two arrays."""
-    if step.node.name != "select_n" or len(step.inputs) != 3 or isinstance(step.inputs[0], Literal):
-        return None
-    found = known[step.inputs[0]]
+    known."""
+    condition: Any = step.inputs[0]
+    found = known[condition]
     is_known = np.asarray(found.sound & (found.low == found.high))
     made = np.where(is_known, np.asarray(found.low), -1).astype(int)
     return np.broadcast_to(made, shape)
 
 
-def _usual(taken: Any, live: Any) -> int | None:
-    """The operand that it takes in most tiles."""
-    found = [int((live & (taken == choice)).sum()) for choice in (0, 1)]
-    return int(np.argmax(found)) if max(found) else None
-
-
-def _runs(mask: Any, rows: int) -> Any:
+def _runs(mask: Any) -> Any:
     """(2, rows) where the longest run of true elements of each row begins and ends."""
-    made = np.zeros((2, rows), np.int32)
+    made = np.zeros((2, len(mask)), np.int32)
     for row, each in enumerate(mask):
         edges = np.flatnonzero(np.diff(np.concatenate([[0], each.astype(int), [0]])))
         starts, ends = edges[::2], edges[1::2]

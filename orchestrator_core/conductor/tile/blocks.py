@@ -3,7 +3,7 @@ elements with the one before them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor.facts.axes import Role
+
+AT_ONCE = 2**18
+"""Tiles that are looked at together while planning: long sequences have many millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,13 @@ class Segment:
         """How many elements of tile `k` the one before it has, too."""
         return self.first + k * self.size - self.start(k)
 
+    def strips(self, most: int) -> Iterator[Segment]:
+        """At most so many tiles at once."""
+        for k in range(0, self.count, most):
+            count, is_last = min(most, self.count - k), k + most >= self.count
+            shared = self.shared if is_last else 0
+            yield Segment(self.first + k * self.size, count, self.size, shared)
+
     @property
     def starts(self) -> Any:
         """The first elements of all tiles."""
@@ -61,6 +71,14 @@ class Blocks:
 
     def count(self, role: Role) -> int:
         return sum(each.count for each in self.segments[role])
+
+    def strips(self, outer: Role) -> Iterator[Blocks]:
+        """Some rows of tiles at once."""
+        (inner,) = self.segments.keys() - {outer}
+        most = max(1, AT_ONCE // max(1, self.count(inner)))
+        for segment in self.segments[outer]:
+            for strip in segment.strips(most):
+                yield Blocks({**self.segments, outer: (strip,)})
 
     def ends(self, role: Role) -> tuple[Any, Any]:
         """The first and the last element of each tile."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -38,9 +38,17 @@ COMPARISONS = frozenset({"lt", "le", "gt", "ge", *EQUALITIES})
 
 def gone(one: Pass, size: dict[Role, int], count: dict[Role, int]) -> Any:
     """Which tiles, of (outer tiles, inner tiles)."""
+    found = list(_gone_in_strips(one, Blocks.even(count, size)))
+    return np.concatenate(found) if found else np.zeros((0, count[one.inner]), bool)
+
+
+def _gone_in_strips(one: Pass, blocks: Blocks) -> Iterator[Any]:
+    """Which tiles, some rows of them after the others."""
     leaves = {key: usual_interval(key) for key in one.recipe.leaves}
-    known = intervals(one.recipe, Blocks.even(count, size), one.outer, leaves)
-    return np.broadcast_to(_left_out(one, known), (count[one.outer], count[one.inner]))
+    for strip in blocks.strips(one.outer):
+        known = intervals(one.recipe, strip, one.outer, leaves)
+        shape = strip.count(one.outer), strip.count(one.inner)
+        yield np.broadcast_to(_left_out(one, known), shape)
 
 
 def _left_out(one: Pass, known: Mapping[Key, Interval]) -> Any:
@@ -71,7 +79,8 @@ def may_gain(one: Pass, size: dict[Role, int]) -> bool:
     not where masks are made of positions alone, and these leave out none, nor where a tile would
     count whatever its masks are."""
     if _is_by_positions(one):
-        return bool(gone(one, size, counted(one, size)).any())
+        blocks = Blocks.even(counted(one, size), size)
+        return any(each.any() for each in _gone_in_strips(one, blocks))
     return is_ever_gone(one, size)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import jax
@@ -9,9 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from orchestrator_core.conductor.kernels import program
+from orchestrator_core.conductor.kernels import live, program
 from orchestrator_core.conductor.kernels.live import Watch
 from orchestrator_core.conductor.kernels.pallas import Launch
+from orchestrator_core.conductor.kernels.plain import plain_of
+from orchestrator_core.conductor.tile import blocks
+from orchestrator_core.conductor.tile.foretold import counted, gone
 from tests.conductor.kernels.interpreting import (
     assert_near,
     for_gpu,
@@ -46,12 +50,17 @@ def masked(name: str) -> Any:
     return function
 
 
-def watch_of(function: Any, arrays: list[Any]) -> Watch:
+def kernel_of(function: Any, arrays: list[Any]) -> Any:
     planned, _ = for_gpu(graph_of(function, arrays))
     (node,) = kernels_of(planned)
     (kernel,) = node.params["program"].kernels
-    assert isinstance(kernel.watch, Watch)
-    return kernel.watch
+    return kernel
+
+
+def watch_of(function: Any, arrays: list[Any]) -> Watch:
+    watch = kernel_of(function, arrays).watch
+    assert isinstance(watch, Watch)
+    return watch
 
 
 @pytest.mark.parametrize("name", MASKS)
@@ -66,6 +75,37 @@ def test_what_is_masked_by_positions_is_known_while_planning(name: str) -> None:
     first, last = found.bounds
     assert first.tolist() == [row.argmax() for row in lives]
     assert last.tolist() == [6 - row[::-1].argmax() for row in lives]
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_it_is_the_same_in_strips_of_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = kernel_of(masked(name), arguments())
+    found = []
+    for at_once in (2**16, 9, 1):
+        monkeypatch.setattr(blocks, "AT_ONCE", at_once)
+        watch = live.watch_of(kernel.side, kernel.size)
+        plain = plain_of(kernel.side, kernel.size, watch)
+        assert watch is not None
+        assert watch.known is not None
+        arrays = [watch.known.bounds, watch.known.needs] + ([] if plain is None else [plain.bounds])
+        known = [array.tolist() for array in arrays]
+        foretold = gone(kernel.side, kernel.size, counted(kernel.side, kernel.size)).tolist()
+        found.append((watch.left_out, watch.leaves, watch.depends, known, foretold))
+    assert found[0] == found[1] == found[2]
+
+
+def test_nothing_is_kept_of_each_tile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even a number, while it is found out which of 256 x 256 tiles matter."""
+    rows, number = 256, 8
+    array: Any = jax.ShapeDtypeStruct((2, 16 * rows, 24), "float32")
+    kernel = kernel_of(masked("causal"), [array] * 3)
+    monkeypatch.setattr(blocks, "AT_ONCE", 8 * rows)
+    tracemalloc.start()
+    watch = live.watch_of(kernel.side, kernel.size)
+    assert plain_of(kernel.side, kernel.size, watch) is not None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < number * rows**2
 
 
 @pytest.mark.parametrize(("name", "is_rising"), [("causal", True), ("anticausal", False)])
