@@ -24,6 +24,7 @@ from orchestrator_core.conductor.site import Site
 log = logging.getLogger("orchestrator.conductor")
 
 
+@_jax.held_weakly
 class Program:
     """A function of flat arrays. Derivatives and batches of it are programs of their own. Threads
     may share it.

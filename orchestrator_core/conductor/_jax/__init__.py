@@ -43,6 +43,7 @@ from orchestrator_core.conductor._jax.jaxprs import (
 )
 from orchestrator_core.conductor._jax.lowering import lowered
 from orchestrator_core.conductor._jax.primitives import (
+    held_weakly,
     is_unknown,
     is_zero,
     new_primitive,
@@ -78,6 +79,7 @@ __all__ = [
     "epsilon",
     "generator",
     "generator_of",
+    "held_weakly",
     "inner",
     "is_extended",
     "is_inexact",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 from jax import Array
@@ -48,6 +48,21 @@ def new_primitive(
         _linearized_by(primitive, linearize)
     introduce(primitive, original or evaluate)
     return primitive
+
+
+Class = TypeVar("Class", bound=type[Any])
+
+
+def held_weakly(cls: Class) -> Class:
+    """Has JAX hold instances weakly that are parameters of our operations. Its caches, of
+    thousands of entries, would keep each of them alive, and every array within it; what JAX has
+    traced holds them as long as it lives. A JAX without such types has caches of another kind."""
+    from jax._src import util
+
+    known: Any = getattr(util, "weakref_cache_key_types", None)
+    if known is not None:
+        known.add(cls)
+    return cls
 
 
 def _with_devices(primitive: Any) -> None:

@@ -17,7 +17,8 @@ MOST_SHOWN = 6
 """Places of inputs that are written out."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@_jax.held_weakly
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Joint:
     """Attributes:
     program: whose. moving: which of its inputs are differentiated.

@@ -18,7 +18,8 @@ from orchestrator_core.conductor.joint.split import depending
 from orchestrator_core.conductor.program import Program
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@_jax.held_weakly
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Part:
     """What runs is the graph; what it is for derivatives is a program, which knows no residuals:
     it takes those inputs that are not residuals, and gives the outputs that are not.
