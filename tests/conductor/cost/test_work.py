@@ -12,6 +12,7 @@ from jax import lax
 
 from orchestrator_core.conductor.cost import Work, work_of, work_of_node
 from orchestrator_core.conductor.cost.rules import RULES
+from orchestrator_core.conductor.cost.rules.contractions import Slide
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.read import read
@@ -136,3 +137,32 @@ def test_a_cpu_finds_the_largest_real_number_one_by_one(axis: int) -> None:
     assert calls("float32") == calls("float64") == 4.6
     assert calls("bfloat16") == 7.0
     assert calls("int32") == 0.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_meetings_of_a_sliding_window_are_those_that_are_counted_one_by_one(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    for _ in range(500):
+        stride, hole, count, size = map(int, random.integers(1, 9, 4))
+        start = int(random.integers(-20, 21))
+        places = range(-start, count * stride - start, stride)
+        filled = range(0, size * hole, hole)
+        counted = sum(place in filled for place in places)
+        assert Slide(stride, hole, count).meetings(start, size) == counted
+
+
+def test_a_long_convolution_is_counted_at_once() -> None:
+    """Of 10^6 numbers and 10^5 others; each of these meets all that it is moved over."""
+    node = next(
+        each
+        for _, each in graph_of(jnp.convolve, (10**6,), (10**5,)).walk()
+        if each.name == "conv_general_dilated"
+    )
+    assert work_of_node(node, "cpu").flops == 2 * 10**6 * 10**5
+
+
+def test_nothing_meets_nothing() -> None:
+    def convolved(x: Any, w: Any) -> Any:
+        return lax.conv_general_dilated(x, w, (1,), [(2, 2)])
+
+    assert work_of_node(only_node(convolved, (1, 1, 0), (1, 1, 3)), "cpu").flops == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import NamedTuple
 
 from orchestrator_core.conductor.cost.rules.registry import moved, rule
 from orchestrator_core.conductor.cost.work import Work
@@ -32,7 +32,7 @@ def convolution(node: Node) -> Work:
     numbers, params = node.params["dimension_numbers"], node.params
     left, right = node.inputs[0].shape, node.inputs[1].shape
     pairs = math.prod(
-        _pairs(left[numbers.lhs_spec[2 + k]], right[numbers.rhs_spec[2 + k]], k, params, node)
+        _pairs(left[numbers.lhs_spec[2 + k]], right[numbers.rhs_spec[2 + k]], k, node)
         for k in range(len(left) - 2)
     )
     in_features = right[numbers.rhs_spec[1]]
@@ -42,18 +42,34 @@ def convolution(node: Node) -> Work:
     return Work(flops=flops, nbytes=moved(node), dot_flops=flops)
 
 
-def _pairs(size: int, window: int, axis: int, params: object, node: Node) -> int:
+def _pairs(size: int, window: int, axis: int, node: Node) -> int:
     """How often an element of the window meets one of the input, along one axis."""
     p = node.params
-    stride = p["window_strides"][axis]
-    before = p["padding"][axis][0]
-    hole, gap = p["lhs_dilation"][axis], p["rhs_dilation"][axis]
     count = node.output.shape[p["dimension_numbers"].out_spec[2 + axis]]
-    starts: Sequence[int] = range(-before, count * stride - before, stride)
-    end = (size - 1) * hole
-    return sum(
-        1
-        for offset in range(0, window * gap, gap)
-        for at in starts
-        if 0 <= at + offset <= end and (at + offset) % hole == 0
-    )
+    slide = Slide(p["window_strides"][axis], p["lhs_dilation"][axis], count)
+    before, gap = p["padding"][axis][0], p["rhs_dilation"][axis]
+    return sum(slide.meetings(before - k * gap, size) for k in range(window)) if size else 0
+
+
+class Slide(NamedTuple):
+    """Of an element of a window that stops `stops` times, each time `stride` places on, over an
+    input whose elements have `hole` places from one to the next."""
+
+    stride: int
+    hole: int
+    stops: int
+
+    def meetings(self, start: int, size: int) -> int:
+        """How often it stands on one of the `size` elements, if it begins `start` places before the
+        first: at how many stops ``t`` a multiple of `hole`, from 0 to that of the last, is
+        ``t * stride - start``. Those that fit are `every` stops apart. Counted one by one, a
+        convolution of two rows of 8,000 numbers took a minute."""
+        common = math.gcd(self.stride, self.hole)
+        if start % common:
+            return 0
+        every = self.hole // common
+        fitting = start // common * pow(self.stride // common, -1, every) % every
+        first = max(0, -(-start // self.stride))
+        last = min(self.stops - 1, (start + (size - 1) * self.hole) // self.stride)
+        first += (fitting - first) % every
+        return max(0, (last - first) // every + 1)
