@@ -57,7 +57,9 @@ def strided_s(group: Group, device: Device) -> float:
 
 def _waiting(node: Node) -> float:
     source = node.inputs[0]
-    itemsize = source.nbytes // max(1, source.size)
+    if not source.size:
+        return 0.0
+    itemsize = source.nbytes // source.size
     parts = reuses(source.shape, node.params["permutation"], itemsize)
     is_kept = source.nbytes <= LAST_CACHE
     return source.size * sum(each.part * each.seconds(is_kept) for each in parts)

@@ -102,3 +102,22 @@ def test_one_core_waits_alone() -> None:
 def test_a_gpu_turns_as_it_copies() -> None:
     gpu = known_device("NVIDIA H200", "gpu")
     assert waiting((1024, 1024), (1, 0), gpu) == pytest.approx(0.0, abs=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 0), (0, 4, 3), (2, 0, 2)])
+def test_an_array_of_no_elements_does_not_wait(shape: tuple[int, ...]) -> None:
+    array = jax.ShapeDtypeStruct(shape, "float32")
+    turned = read(jax.make_jaxpr(lambda x: 2 * x.transpose(2, 1, 0))(array))
+    assert seconds(turned, CPU) == seconds(read(jax.make_jaxpr(lambda x: 2 * x)(array)), CPU)
+
+
+def test_batches_of_nothing_have_a_price() -> None:
+    """XLA turns what it gives to its libraries for them."""
+    matrices, images = jnp.zeros((0, 4, 4)), jnp.zeros((0, 3, 5, 5))
+    kernels = jnp.zeros((2, 3, 3, 3))
+    for function, arrays in [
+        (jax.lax.linalg.cholesky, [matrices]),
+        (lambda x, w: jax.lax.conv_general_dilated(x, w, (1, 1), "SAME"), [images, kernels]),
+    ]:
+        graph = read(jax.make_jaxpr(function)(*arrays))  # type: ignore[operator]
+        assert math.isfinite(seconds(graph, CPU))
