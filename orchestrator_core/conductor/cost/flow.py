@@ -11,8 +11,8 @@ from orchestrator_core.conductor.cost.fusion_facts import (
     BARRIER,
     holds_barriers,
     is_free,
-    is_least,
     merges_across_barriers,
+    name_of,
 )
 from orchestrator_core.conductor.cost.operand_copies import swapped, with_copies
 from orchestrator_core.conductor.cost.simplifying import Simplifier, branch_of
@@ -46,7 +46,7 @@ class Flow:
             self.turned.add(self.base(node.inputs[0]))
             self._rename(node.outputs[0], node.inputs[0])
         elif is_free(node):
-            self._rename(node.outputs[0], next(each for each in node.inputs if not is_least(each)))
+            self._rename(node.outputs[0], name_of(node))
         elif node.name == BARRIER:
             for new, old in zip(node.outputs, node.inputs, strict=True):
                 self._rename(new, old)

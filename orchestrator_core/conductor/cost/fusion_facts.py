@@ -41,6 +41,11 @@ def is_free(node: Node) -> bool:
     return False
 
 
+def name_of(node: Node) -> Atom:
+    """What a free node makes another name of. Of two numbers that are the least, either is it."""
+    return next((each for each in node.inputs if not is_least(each)), node.inputs[0])
+
+
 def is_least(atom: Atom) -> bool:
     """Is it minus infinity, written in the program?"""
     return isinstance(atom, Literal) and np.ndim(atom.value) == 0 and bool(atom.value == -np.inf)

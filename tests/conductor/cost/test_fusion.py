@@ -139,3 +139,10 @@ def test_a_long_sum_that_no_library_takes_reads_an_array() -> None:
     total, place = lambda x: x.sum(1), lambda x: x.argmax(1)
     assert [len(kernels(function(total), each)) for each in (long, short)] == [2, 1]
     assert len(kernels(function(place), long)) == 1
+
+
+def test_the_larger_of_two_least_numbers_is_either() -> None:
+    def function(x: Any) -> Any:
+        return x + jnp.maximum(jnp.float32(-jnp.inf), jnp.float32(-jnp.inf))
+
+    assert kernels(function, (8,)) == ["add"]
