@@ -34,7 +34,9 @@ def is_free(node: Node) -> bool:
         return True
     if node.name == "max":
         return any(is_least(each) for each in node.inputs)
-    if len(node.inputs) != 1 or node.inputs[0].dtype != node.outputs[0].dtype:
+    if len(node.inputs) != 1 or len(node.outputs) != 1:
+        return False
+    if node.inputs[0].dtype != node.outputs[0].dtype:
         return False
     if node.name in REDUCTIONS or node.name in ("broadcast_in_dim", "slice", "transpose"):
         return node.inputs[0].size == node.output.size and _keeps_order(node)

@@ -51,6 +51,8 @@ def strided_s(group: Group, device: Device) -> float:
         return 0.0
     spread = {node.output for node in group.nodes if node.name in SPREADING}
     turned = [n for n in group.nodes if n.name == "transpose" and n.inputs[0] not in spread]
+    if not turned:
+        return 0.0
     is_shared = group.root.outputs[0].size >= SHARED and not device.is_alone
     return sum(map(_waiting, turned)) / (device.cores if is_shared else 1)
 

@@ -146,3 +146,11 @@ def test_the_larger_of_two_least_numbers_is_either() -> None:
         return x + jnp.maximum(jnp.float32(-jnp.inf), jnp.float32(-jnp.inf))
 
     assert kernels(function, (8,)) == ["add"]
+
+
+def test_what_makes_nothing_is_a_kernel() -> None:
+    def function(x: Any) -> Any:
+        jax.debug.print("{}", x)
+        return 2 * x
+
+    assert kernels(function, (8,))[1:] == ["mul"]

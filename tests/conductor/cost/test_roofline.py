@@ -208,3 +208,11 @@ def test_complex_products_take_four_times_as_long_as_complex_sums() -> None:
         return price(read(jax.make_jaxpr(function)(*given)), known_device("cpu", "cpu")).seconds
 
     assert chained(jnp.multiply) == pytest.approx(4 * chained(jnp.add), rel=0.15)
+
+
+def test_what_makes_nothing_costs_something() -> None:
+    def told(x: Any) -> Any:
+        jax.debug.print("{}", x)
+        return 2 * x
+
+    assert priced(told, (8,)).seconds > priced(lambda x: 2 * x, (8,)).seconds
