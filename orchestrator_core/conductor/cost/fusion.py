@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from orchestrator_core.conductor.cost import fusion_facts as facts
 from orchestrator_core.conductor.cost.flow import Flow
 from orchestrator_core.conductor.cost.library import library_groups
+from orchestrator_core.conductor.ir.found_once import found_once
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
@@ -57,7 +57,7 @@ def groups(graph: Graph, platform: str) -> Sequence[Group]:
     return kernels_of(graph, platform)[1]
 
 
-@lru_cache(maxsize=32)
+@found_once
 def kernels_of(graph: Graph, platform: str) -> tuple[Flow, Sequence[Group]]:
     """A graph as XLA sees it, and its kernels."""
     flow = Flow(graph, platform)

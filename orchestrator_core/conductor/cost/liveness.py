@@ -10,6 +10,7 @@ import itertools
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import jax
 
@@ -22,9 +23,13 @@ from orchestrator_core.conductor.cost.operand_copies import makes_flat, reads_fl
 from orchestrator_core.conductor.cost.rules import work_by_rule
 from orchestrator_core.conductor.cost.schedule import scheduled
 from orchestrator_core.conductor.cost.work import Work
+from orchestrator_core.conductor.ir.found_once import found_once
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
+
+Carried: TypeAlias = tuple[tuple[Value, Value], ...]
+"""What the body of a loop hands on, each with the input whose place it has to take in the end."""
 
 
 def peak(graph: Graph, platform: str | None = None) -> int:
@@ -32,12 +37,13 @@ def peak(graph: Graph, platform: str | None = None) -> int:
     return _peak(graph, platform or jax.default_backend(), None)
 
 
-def _peak(graph: Graph, platform: str, carried: Mapping[Value, Value] | None) -> int:
-    """`carried`: of the body of a loop, the input whose place an output has to take in the end."""
+@found_once
+def _peak(graph: Graph, platform: str, carried: Carried | None) -> int:
+    """`carried`: of a graph that is the body of a loop."""
     flow, kernels = kernels_of(graph, platform)
     kernels = scheduled(kernels, flow)
     more = [0] * (len(kernels) + 1)
-    for life in _lives(kernels, flow, carried):
+    for life in _lives(kernels, flow, None if carried is None else dict(carried)):
         if life.first <= life.last:
             more[life.first] += life.nbytes
             more[min(life.last + 1, len(kernels))] -= life.nbytes
@@ -141,10 +147,11 @@ def _precedes(one: _Life, other: _Life) -> bool:
 
 def _peak_of_body(node: Node, body: Graph, platform: str) -> int:
     if node.name == "cond" or len(body.outputs) < len(node.outputs):
-        return _peak(body, platform, {})
+        return _peak(body, platform, ())
     inputs, outputs = carried(node)
     pairs = zip(body.inputs[inputs], body.outputs[outputs], strict=True)
-    return _peak(body, platform, {new: old for old, new in pairs if isinstance(new, Value)})
+    handed_on = tuple((new, old) for old, new in pairs if isinstance(new, Value))
+    return _peak(body, platform, handed_on)
 
 
 def inside(node: Node, platform: str) -> int:

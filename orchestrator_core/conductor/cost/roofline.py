@@ -23,6 +23,7 @@ from orchestrator_core.conductor.cost.short_rows import short_rows_s
 from orchestrator_core.conductor.cost.strided import strided_s
 from orchestrator_core.conductor.cost.totals import work_of, work_of_group
 from orchestrator_core.conductor.cost.work import Work
+from orchestrator_core.conductor.ir.found_once import found_once
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
@@ -32,7 +33,11 @@ from orchestrator_core.conductor.site import Price
 def price(graph: Graph, device: Device | None = None) -> Price:
     """Seconds, and bytes of temporary values at the worst moment; the seconds contain what it takes
     to have that memory."""
-    device = device or this_device()
+    return _price(graph, device or this_device())
+
+
+@found_once
+def _price(graph: Graph, device: Device) -> Price:
     temp_bytes = peak(graph, device.platform)
     others = {*graph.inputs, *graph.constants, *graph.outputs}
     busy = seconds(graph, device.holding(temp_bytes + sum(each.nbytes for each in others)))

@@ -11,6 +11,7 @@ from orchestrator_core.conductor.cost.loops import work_of_loop
 from orchestrator_core.conductor.cost.rules import work_by_rule
 from orchestrator_core.conductor.cost.rules.registry import RULES
 from orchestrator_core.conductor.cost.work import Work
+from orchestrator_core.conductor.ir.found_once import found_once
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 
@@ -18,7 +19,11 @@ from orchestrator_core.conductor.ir.node import Node
 def work_of(graph: Graph, platform: str | None = None) -> Work:
     """What a graph does on a platform (``cpu``, ``gpu``, ``tpu``; None for this one): flops, and
     bytes of fused groups. Its `temp_bytes` are those of single nodes; see `liveness.peak`."""
-    platform = platform or jax.default_backend()
+    return _work_of(graph, platform or jax.default_backend())
+
+
+@found_once
+def _work_of(graph: Graph, platform: str) -> Work:
     total = Work()
     for group in groups(graph, platform):
         total = total + work_of_group(group, platform)

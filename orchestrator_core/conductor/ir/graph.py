@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,12 @@ class Graph:
     outputs: tuple[Atom, ...]
     nodes: tuple[Node, ...]
     constants: Mapping[Value, Any]
+
+    @cached_property
+    def found(self) -> dict[Hashable, Any]:
+        """What was found out about it that is dear to find out again; it goes when the graph does.
+        See `found_once`."""
+        return {}
 
     @cached_property
     def producer(self) -> Mapping[Value, Node]:
