@@ -109,7 +109,9 @@ def test_a_primitive_without_a_rule_counts_once_for_each_element() -> None:
     assert work_of_node(unknown, "cpu") == Work(flops=4, nbytes=32, kernels=1)
 
 
-@pytest.mark.parametrize("shape", [(1024, 16), (512, 128), (2, 8192)])
+@pytest.mark.parametrize(
+    "shape", [(1024, 16), (512, 128), (2, 8192), (9, 17), (64, 100), (64, 1000)]
+)
 @pytest.mark.parametrize("name", ["cumsum", "cumlogsumexp"])
 def test_running_operations_are_windows_of_windows(name: str, shape: tuple[int, int]) -> None:
     """As XLA counts them."""

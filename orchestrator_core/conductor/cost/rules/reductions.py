@@ -76,22 +76,31 @@ def running(node: Node) -> Work:
     if node.params["reverse"] and is_last and not is_exponential:
         calls *= FROM_END
     pairs *= size / max(length, 1)
-    kept = node.output.nbytes * (WINDOW + 1) // WINDOW if levels > 1 else 0
+    between, kept = _in_windows(length, node.output.nbytes) if levels > 1 else (0.0, 0)
     return Work(
         flops=pairs * (8 if is_exponential else 1),
         transcendentals=pairs * (2 if is_exponential else 0),
-        nbytes=moved(node) * (2 + 2 / WINDOW if levels > 1 else 1),
+        nbytes=moved(node) + between,
         temp_bytes=kept,
         calls=calls,
     )
+
+
+def _in_windows(length: int, nbytes: int) -> tuple[float, int]:
+    """Bytes that are moved between windows and what they come to, and that are kept for it. Rows
+    that are no whole number of windows are filled up in a copy."""
+    filled = nbytes * (-(-length // WINDOW) * WINDOW) // length
+    if length % WINDOW:
+        return filled * (4 + 4 / WINDOW), 2 * filled
+    return filled * (2 + 4 / WINDOW), filled * (WINDOW + 1) // WINDOW
 
 
 def _levels(length: int) -> tuple[int, int]:
     """Of windows of windows, how many, and how often two numbers are combined."""
     levels, pairs = 1, 0
     while length > WINDOW:
-        pairs += length * WINDOW  # one of them with what the window before comes to
         length, levels = -(-length // WINDOW), levels + 1
+        pairs += length * WINDOW**2  # one for each with what the window before comes to
     return levels, pairs + length * max(length - 1, 0)
 
 
