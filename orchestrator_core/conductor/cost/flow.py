@@ -16,6 +16,7 @@ from orchestrator_core.conductor.cost.fusion_facts import (
 )
 from orchestrator_core.conductor.cost.operand_copies import swapped, with_copies
 from orchestrator_core.conductor.cost.simplifying import Simplifier, branch_of
+from orchestrator_core.conductor.cost.widening import widened
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
@@ -63,8 +64,9 @@ class Flow:
             self._rename(node.output, same)
         else:
             for instead in self._simplifier.instead_of(node):
-                for each in with_copies(instead, self._transposition):
-                    self._add(each)
+                for copied in with_copies(instead, self._transposition):
+                    for each in widened(copied, self.platform):
+                        self._add(each)
 
     def _open(self, node: Node, branch: Graph) -> None:
         """Takes the nodes of a branch in the place of the choice."""

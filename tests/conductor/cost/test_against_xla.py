@@ -264,6 +264,34 @@ def test_work_and_memory_are_those_of_the_compiled_program(
         assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.15, abs=8192)
 
 
+def narrow(dtype: str, *shapes: tuple[int, ...]) -> list[jax.ShapeDtypeStruct]:
+    return [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x, a, b: jnp.tanh(x @ a) @ b, [(256, 512), (512, 1024), (1024, 512)]),
+        (lambda x, a, b: (x @ a) @ (x @ b).T, [(256, 512), (512, 256), (512, 256)]),
+        (lambda x, y: x @ y, [(4, 128, 256), (4, 256, 128)]),
+        (lambda x, y: jnp.matmul(x, y, preferred_element_type="float32"), [(256, 512), (512, 64)]),
+        (lambda x, w: jax.lax.conv(x, w, (1, 1), "SAME"), [(4, 16, 32, 32), (32, 16, 3, 3)]),
+    ],
+    ids=["layers", "one operand of two", "batches", "of 32 bits", "a convolution"],
+)
+def test_products_of_16_bits_are_of_32_bits_on_a_cpu(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]], dtype: str
+) -> None:
+    args = narrow(dtype, *shapes)
+    compiled = jax.jit(function).lower(*args).compile()
+    graph = read(jax.make_jaxpr(function)(*args))
+    said = compiled.cost_analysis()["bytes accessed"]
+    assert work_of(graph, "cpu").nbytes == pytest.approx(said, rel=0.05)
+    temporary = compiled.memory_analysis().temp_size_in_bytes
+    assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.05)
+
+
 def places() -> Any:
     """Of each row its own, computed."""
     return (7 * jnp.arange(256)[:, None] + jnp.arange(256)) % 256
