@@ -33,7 +33,8 @@ class Observed:
     @property
     def deviation(self) -> float:
         """log(actual / believed), within bounds."""
-        ratio = (self.actual + JITTER) / (self.believed + JITTER)
+        # A clock that was set back while the task ran tells of an end before the start.
+        ratio = (max(0.0, self.actual) + JITTER) / (self.believed + JITTER)
         return max(-FURTHEST, min(FURTHEST, math.log(ratio)))
 
 

@@ -63,3 +63,8 @@ def test_a_single_task_is_believed_to_tell_only_so_much() -> None:
 
 def test_short_tasks_say_little() -> None:
     assert abs(Observed("k", "a", 0.001, 0.004).deviation) < math.log(1.4)
+
+
+def test_a_clock_that_stepped_back_tells_of_a_task_of_no_length() -> None:
+    assert Observed("k", "a", 1.0, -0.02).deviation == Observed("k", "a", 1.0, 0.0).deviation
+    assert Observed("k", "a", 1.0, -1e9).deviation == -2.0
