@@ -28,7 +28,7 @@ class Columns:
         run: (n,) number of the run. age: (n,) runs of the kind that came after it.
         seconds: (n,) durations, finite and > 0. nbytes: (n,) sizes, NaN where not known.
         memory: (n,) bytes taken while running, NaN where not known. device: (n,) the same on an
-            accelerator.
+            accelerator. setup: (n,) seconds before the work, such as compiling, likewise.
         overhead: (n,) part of `seconds` around the task's own code, NaN where nobody measured.
         trust: (n,) in (0, 1]: less for older runs.
         features: by name, (n,) the logarithm of each, NaN where it was not given.
@@ -120,6 +120,7 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
     nbytes = np.array([o.nbytes for o in usable], dtype=np.float64)
     memory = np.array([o.memory_peak for o in usable], dtype=np.float64)
     device = np.array([o.device_memory for o in usable], dtype=np.float64)
+    setup = np.array([o.setup_seconds for o in usable], dtype=np.float64)
     return Columns(
         kinds=kinds,
         worker_kinds=worker_kinds,
@@ -136,7 +137,7 @@ def columns_of(observations: Iterable[Observation]) -> Columns:
         nbytes=_sizes(nbytes),
         memory=_sizes(memory),
         device=_sizes(device),
-        setup=np.array([o.setup_seconds for o in usable], dtype=np.float64),
+        setup=_sizes(setup),
         overhead=_overheads(usable),
         trust=0.5 ** (age / HALF_LIFE),
         features=_features(usable),
@@ -159,5 +160,6 @@ def _overheads(usable: Sequence[Observation]) -> Floats:
     return np.where(np.isfinite(told), np.clip(told, 0.0, seconds), np.nan)
 
 
-def _sizes(nbytes: Floats) -> Floats:
-    return np.where(np.isfinite(nbytes) & (nbytes >= 0), nbytes, np.nan)
+def _sizes(told: Floats) -> Floats:
+    """(n,) finite, >= 0, or NaN."""
+    return np.where(np.isfinite(told) & (told >= 0), told, np.nan)

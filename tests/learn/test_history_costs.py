@@ -148,3 +148,15 @@ def test_what_the_latest_run_took_to_compile_is_what_the_next_one_takes() -> Non
         for i, setup in enumerate(setups)
     ]
     assert fit(seen).setup_seconds(("train",)) == {"train": pytest.approx(9.2)}
+
+
+@pytest.mark.parametrize("setup", [np.inf, np.nan, -3.0])
+def test_what_cannot_be_a_time_to_compile_teaches_nothing(setup: float) -> None:
+    seen = [
+        Observation(f"train-{i}", "train", "w0", "any", 1.0, setup_seconds=each)
+        for i, each in enumerate((4.0, setup, 4.0, setup))
+    ]
+    costs = fit(seen)
+    assert costs.setup_seconds(("train",)) == {"train": pytest.approx(4.0)}
+    assert HistoryCosts.from_json(costs.to_json()) == costs
+    assert fit(seen[1:2]).setup_seconds(("train",)) == {}
