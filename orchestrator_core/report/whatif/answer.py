@@ -125,6 +125,8 @@ def _unchanged(prices: RunPrices, budget: Budget) -> tuple[Schedule, bool, Sched
     if plan is None or own is None:
         found = _solve(instance, budget, None).schedule
         return found, False, found
+    if not len(own):
+        return plan.schedule, True, own
     # Other plans begin at once; a run's own, when all was submitted.
     before = delayed(plan.schedule, float(own.start.min() - plan.schedule.start.min()))
     bound = plan.lower_bound

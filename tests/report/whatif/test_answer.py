@@ -140,3 +140,10 @@ def test_what_is_believed_is_said():
     assert "links to workers of kind 'gpu'" in links
     assert "no worker of the run states a limit" in memory
     assert what_if(prices, Change(faster={"step": 2.0}), STEPS).notes == ()
+
+
+def test_a_run_of_no_tasks_is_answered_too():
+    prices = prices_of(equal_tasks(0), oc.Cluster(pair()))
+    answer = what_if(prices, Change(add=(oc.Worker("n1"),)), STEPS)
+    assert (answer.before, answer.again, answer.after) == (0.0, 0.0, 0.0)
+    assert (answer.saves, answer.planned_before) == (0.0, True)
