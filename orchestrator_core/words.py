@@ -47,7 +47,10 @@ def percent(fraction: float | None, sign: bool = False) -> str:
 
 
 def ago(moment: float, now: float | None = None) -> str:
-    """How long ago a moment (seconds since 1970) was: ``just now``, ``5 min ago``, a date."""
+    """How long ago a moment (seconds since 1970) was: ``just now``, ``5 min ago``, a date.
+
+    A dash where the calendar has none.
+    """
     passed = (time.time() if now is None else now) - moment
     if passed < 60:
         return "just now"
@@ -57,7 +60,10 @@ def ago(moment: float, now: float | None = None) -> str:
         return f"{passed / 3600:.0f} h ago"
     if passed < 60 * 86400:
         return f"{passed / 86400:.0f} days ago"
-    return time.strftime("%d %b %Y", time.localtime(moment))
+    try:
+        return time.strftime("%d %b %Y", time.localtime(moment))
+    except (ValueError, OverflowError, OSError):
+        return "–"
 
 
 def plural(count: int, noun: str) -> str:

@@ -76,6 +76,11 @@ def test_long_ago_is_a_date() -> None:
     assert words.ago(1e9, now=2e9).endswith("Sep 2001")
 
 
+@pytest.mark.parametrize("moment", [-1e30, float("-inf"), float("nan")])
+def test_a_moment_that_no_calendar_has_is_a_dash(moment: float) -> None:
+    assert words.ago(moment, now=1e9) == "–"
+
+
 def test_gap() -> None:
     assert words.gap_of(11.0, 10.0) == pytest.approx(0.1)
     assert words.gap_of(10.0, 10.5) == 0.0

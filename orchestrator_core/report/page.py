@@ -46,7 +46,7 @@ def render(run: RunRecord) -> str:
         run=run,
         plan=run.plan,
         happened=bool(run.tasks),
-        started=datetime.fromtimestamp(run.started_at, UTC).strftime("%d %b %Y, %H:%M UTC"),
+        started=_moment(run.started_at),
         figures=_figures(run),
         chain=chain[-LONGEST_TABLE:],
         chain_hidden=max(0, len(chain) - LONGEST_TABLE),
@@ -58,6 +58,14 @@ def render(run: RunRecord) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         style=_resource("page.css"),
     )
+
+
+def _moment(seconds: float) -> str:
+    """Seconds since 1970 as a date and a time; a dash where the calendar has none."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%d %b %Y, %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return "–"
 
 
 @cache

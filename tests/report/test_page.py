@@ -206,6 +206,11 @@ def test_tasks_that_run_side_by_side_get_rows_of_their_own():
     assert sorted(bar[3] for bar in data["actual"] if bar[2] == 0) == [0, 1]
 
 
+@pytest.mark.parametrize("moment", [-1e12, 1e18, float("inf"), float("nan")])
+def test_a_moment_that_no_calendar_has_is_a_dash(moment):
+    assert "</code> · – · 3 tasks" in render(replace(two_worker_run(), started_at=moment))
+
+
 def test_write_gives_the_absolute_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert write(two_worker_run(), "r.html") == tmp_path / "r.html"
