@@ -18,7 +18,7 @@ def runs(
     flow: Annotated[
         str | None, typer.Option(help="Only runs of this flow, by its name or file:function.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="How many, the newest first.")] = 20,
     store: Annotated[
         str | None, typer.Option(metavar="URL", help="Database; default: `orchestrator db path`.")
     ] = None,

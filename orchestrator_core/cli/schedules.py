@@ -15,7 +15,9 @@ def schedules(
     flow: Annotated[
         str | None, typer.Option(help="Only schedules first planned for this flow.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many, the last used first.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=10**9, help="How many, the last used first.")
+    ] = 20,
     store: Annotated[
         str | None, typer.Option(metavar="URL", help="Database; default: `orchestrator db path`.")
     ] = None,

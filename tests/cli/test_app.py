@@ -74,7 +74,16 @@ def test_the_version(invoke: Invoke) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["frob"], ["plan"], ["runs", "--limit", "0"], ["runs", "--frob"], ["db", "frob"]]
+    "words",
+    [
+        ["frob"],
+        ["plan"],
+        ["runs", "--limit", "0"],
+        ["runs", "--limit", str(10**20)],
+        ["schedules", "--limit", str(10**20)],
+        ["runs", "--frob"],
+        ["db", "frob"],
+    ],
 )
 def test_wrong_usage_exits_with_2(invoke: Invoke, words: list[str]) -> None:
     failed = invoke(*words)
