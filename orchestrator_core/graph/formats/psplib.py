@@ -15,7 +15,7 @@ from orchestrator_core.graph.formats.source import Source, Words
 from orchestrator_core.graph.task import Mode
 from orchestrator_core.graph.task_graph import TaskGraph
 
-_NUMBERS = re.compile(r"[\s\d.+-]*\d[\s\d.+-]*")
+_NUMBERS, _DIGIT = re.compile(r"[\s\d.+-]+"), re.compile(r"\d")
 _PRECEDENCE, _REQUESTS, _AVAILABLE = (
     "PRECEDENCERELATIONS",
     "REQUESTS/DURATIONS",
@@ -77,7 +77,7 @@ def _section(source: Source, lines: list[tuple[int, str]], title: str) -> Words:
                 inside = []
         elif text.startswith("****"):
             break
-        elif len(text) < _LONGEST_LINE and _NUMBERS.fullmatch(text):
+        elif len(text) < _LONGEST_LINE and _NUMBERS.fullmatch(text) and _DIGIT.search(text):
             inside.append((number, text))
     if inside is None:
         raise source.error(f"expected a section {title!r}, found none; was the file cut off?")

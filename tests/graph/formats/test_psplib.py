@@ -99,6 +99,7 @@ def test_a_dummy_with_a_demand_stays(tmp_path: Path) -> None:
         (("         2     4 ", "         3     4 "), r"line 28: expected the mode number 2"),
         (("    3    2    6\n", "    3    2\n"), r"ends too early: expected the stock of N1"),
         (("  2      1     2  ", "  2      1   1.2.3  "), r"line 27: .*found '1\.2\.3'"),
+        (("         2     4 ", "         2     4 +- "), r"line 28: .*found '\+-'"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(
@@ -109,3 +110,11 @@ def test_a_mistake_is_told_with_its_line(
     path.write_text(SMALL.replace(*change, 1), encoding="utf-8")
     with pytest.raises(InvalidFormat, match=message):
         read_workflow(path)
+
+
+def test_a_long_line_that_is_no_row_of_numbers_is_passed_over_at_once(tmp_path: Path) -> None:
+    """Told by tries at each of its digits, it took more than a minute."""
+    path = tmp_path / "long.mm"
+    row = "  1      1     0       0    0    0\n"
+    path.write_text(SMALL.replace(row, "1" * 99_000 + "x\n" + row, 1), encoding="utf-8")
+    assert read_workflow(path).names == ("2", "3")
