@@ -6,6 +6,7 @@ import gzip
 import io
 import math
 import os
+import re
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ MAX_RATIO = 200
 FREE_BYTES = 16 * 1024**2
 """Up to here `MAX_RATIO` is not asked: a small file may well be monotonous."""
 
+_INTEGER = re.compile(r"[+-]?\d{1,19}")  # int() of a very long word takes quadratic time
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1024**2
 
@@ -100,8 +102,7 @@ class Words:
         """
         allowed = f"an integer >= {least}" if most is None else f"an integer {least} to {most}"
         word = self._next(f"{what} ({allowed})")
-        # int() of a very long word takes quadratic time
-        value = int(word) if len(word) <= 20 and word.lstrip("+-").isdecimal() else None
+        value = int(word) if _INTEGER.fullmatch(word) else None
         if value is None or value < least or (most is not None and value > most):
             raise self.error(f"expected {what}, {allowed}, found {word[:40]!r}")
         return value

@@ -78,6 +78,8 @@ def test_an_end_that_takes_time_is_no_dummy(tmp_path: Path) -> None:
         (("4 0 1 3\n", ""), r"the file ends too early: expected the id 4"),
         (("4 0 1 3", "4 0 1 3 8"), r"line 6: expected nothing after task 4, .*found '8'"),
         (("3\n", "99999999999999999999999\n"), r"line 1: expected the number of tasks"),
+        (("3\n", "+-3\n"), r"line 1: expected the number of tasks, .*found '\+-3'"),
+        (("2 3 1 0", "2 3 1 --0"), r"line 4: expected a predecessor of task 2, .*found '--0'"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(
