@@ -47,7 +47,7 @@ def _examine(deep: bool, db: str | None) -> Iterator[Check]:
     yield _guarded("solver", solver.check_solver)
     yield _guarded("compiled code", solver.check_compiled_cache)
     yield from variables.check_variables()
-    yield from variables.check_values()
+    yield from _all_guarded("settings", variables.check_values)
     yield from database.check_database(db)
     yield _guarded("Dask's links", dask_links.check_dask_links)
     yield _guarded("JAX", jax_devices.check_jax)
@@ -55,10 +55,15 @@ def _examine(deep: bool, db: str | None) -> Iterator[Check]:
 
 def _guarded(name: str, look: Callable[[], Check]) -> Check:
     """The check; what breaks while looking is what is not well."""
+    (check,) = _all_guarded(name, lambda: [look()])
+    return check
+
+
+def _all_guarded(name: str, look: Callable[[], list[Check]]) -> list[Check]:
     from orchestrator_core.cli.health.check import bad
 
     try:
         return look()
     except Exception as error:
         mend = "type, in the folder of its source: pip install --force-reinstall ."
-        return bad(name, f"could not be looked at: {type(error).__name__}: {error}", mend)
+        return [bad(name, f"could not be looked at: {type(error).__name__}: {error}", mend)]

@@ -6,6 +6,7 @@ import math
 from datetime import timedelta
 
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.graph.figures import as_float
 from orchestrator_core.plan.objective import Objective
 from orchestrator_core.settings.quantities import parse_seconds
 
@@ -51,15 +52,7 @@ def objective(value: object) -> str:
 
 def seconds(value: object) -> float:
     """Seconds > 0: a number, a `timedelta`, or text with a unit."""
-    expected = "is no time > 0, such as 90, 90s or 1.5min"
-    if isinstance(value, timedelta):
-        return _number(value.total_seconds(), expected)
-    if isinstance(value, str):
-        try:
-            return _number(parse_seconds(value), expected)
-        except InvalidInput:
-            raise InvalidInput(expected) from None
-    return _number(value, expected)
+    return _seconds(value, "is no time > 0, such as 90, 90s or 1.5min")
 
 
 def positive(value: object) -> float:
@@ -100,13 +93,20 @@ def yes_or_no(value: object) -> bool:
 
 
 def patience(value: object) -> float:
-    """Seconds >= 0."""
-    if value in (0, "0", "0s"):
-        return 0.0
-    try:
-        return seconds(value)
-    except InvalidInput:
-        raise InvalidInput("is no time >= 0, such as 10, 90s or 1.5min") from None
+    """Seconds >= 0, in the same ways; YAML and TOML users may mean 0 by False."""
+    said = 0.0 if value is False else value
+    return _seconds(said, "is no time >= 0, such as 10, 90s or 1.5min", least=0.0)
+
+
+def _seconds(value: object, expected: str, least: float | None = None) -> float:
+    if isinstance(value, timedelta):
+        return _number(value.total_seconds(), expected, least)
+    if isinstance(value, str):
+        try:
+            return _number(parse_seconds(value), expected, least)
+        except InvalidInput:
+            raise InvalidInput(expected) from None
+    return _number(value, expected, least)
 
 
 def _figure(value: object) -> object:
@@ -121,8 +121,7 @@ def _figure(value: object) -> object:
 
 def _number(value: object, expected: str, least: float | None = None) -> float:
     # True is a number to Python, and never meant as one.
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    found = math.nan if isinstance(value, bool) else as_float(value)
+    if not math.isfinite(found) or (found <= 0 if least is None else found < least):
         raise InvalidInput(expected)
-    if not math.isfinite(value) or (value <= 0 if least is None else value < least):
-        raise InvalidInput(expected)
-    return float(value)
+    return found

@@ -56,6 +56,17 @@ def test_a_setting_whose_value_makes_no_sense_is_found(
     assert "'banana' is no mode; choose one of auto" in wrong["found"]
 
 
+def test_a_number_that_no_float_holds_is_a_value_that_makes_no_sense(
+    invoke: Invoke, quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.orchestrator]\nmax_price = {10**400}\n")
+    monkeypatch.chdir(tmp_path)
+    checks = json.loads(invoke("doctor", "--json").out)["checks"]
+    (wrong,) = [check for check in checks if check["name"] == "settings"]
+    assert wrong["verdict"] == "warning"
+    assert "max_price = a whole number of more than 308 digits is no number" in wrong["found"]
+
+
 def test_variables_that_nobody_reads_are_named_with_what_was_meant() -> None:
     given = {
         "ORCHESTRATOR_STORE": "x.db",
@@ -84,13 +95,16 @@ def test_what_is_bad_is_marked_with_its_mend_and_exits_with_1(
     assert "must be mended" in failed.out
 
 
+@pytest.mark.parametrize(
+    ("module", "check"), [(solver, "check_solver"), (variables, "check_values")]
+)
 def test_a_check_that_breaks_is_bad_and_the_others_go_on(
-    invoke: Invoke, quick: None, monkeypatch: pytest.MonkeyPatch
+    invoke: Invoke, quick: None, monkeypatch: pytest.MonkeyPatch, module: Any, check: str
 ) -> None:
     def broken() -> Check:
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr(solver, "check_solver", broken)
+    monkeypatch.setattr(module, check, broken)
     failed = invoke("doctor")
     assert failed.code == 1
     assert "ZeroDivisionError: of all things" in failed.out

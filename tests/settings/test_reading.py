@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from orchestrator_core.errors import InvalidInput
@@ -27,6 +28,14 @@ UNDERSTOOD = [
     ("hung_after", "0s", 0.0),
     ("plan_wait", "150ms", 0.15),
     ("worker_price", "0", 0.0),
+    ("hung_after", "0.0", 0.0),
+    ("hung_after", "0ms", 0.0),
+    ("hung_after", False, 0.0),  # a bare `off` again
+    ("max_price", np.int64(3), 3.0),
+    ("max_price", np.float32(0.5), 0.5),
+    ("min_tasks", np.int64(3), 3),
+    ("deadline", np.int64(90), 90.0),
+    ("plan_wait", np.int64(0), 0.0),
 ]
 
 
@@ -61,10 +70,19 @@ REFUSED = [
     ("min_tasks", 0, "is no whole number >= 1"),
     ("min_tasks", 2.5, "is no whole number >= 1"),
     ("worker_price", -1, "is no number >= 0"),
+    ("max_price", 10**400, "max_price = a whole number of more than 308 digits is no number > 0"),
+    ("deadline", 10**400, "is no time > 0"),
+    ("min_gain", 10**400, "is no part >= 0 and < 1"),
+    ("min_tasks", 10**400, "is no whole number >= 1"),
+    ("plan_wait", 10**400, "is no time >= 0"),
+    ("plan_wait", -1, "is no time >= 0"),
+    ("plan_wait", True, "is no time >= 0"),
+    ("plan_wait", timedelta(seconds=-1), "is no time >= 0"),
+    ("mode", 3, "mode = 3 is no mode"),
 ]
 
 
-@pytest.mark.parametrize(("name", "said", "message"), REFUSED)
+@pytest.mark.parametrize(("name", "said", "message"), REFUSED, ids=lambda said: str(said)[:40])
 def test_what_makes_no_sense_is_refused_with_what_is_possible(
     name: str, said: Any, message: str
 ) -> None:
