@@ -16,11 +16,11 @@ YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 def mode(value: object) -> str:
-    """A mode; YAML and TOML users may mean ``off`` by False."""
-    found = "off" if value is False else value
+    """A mode, in letters of any size; YAML and TOML users may mean ``off`` by False."""
+    found = "off" if value is False else str(value).strip().lower()
     if found not in MODES:
         raise InvalidInput(f"is no mode; choose one of {', '.join(MODES)}")
-    return str(found)
+    return found
 
 
 def text(value: object) -> str:
@@ -39,12 +39,14 @@ def database(value: object) -> str:
 
 
 def objective(value: object) -> str:
-    """Criteria, as text or as several names."""
+    """Criteria, as text or as several names, in letters of any size."""
     try:
-        if isinstance(value, (Objective, str)):
-            return str(Objective.of(value))
+        if isinstance(value, Objective):
+            return str(value)
+        if isinstance(value, str):
+            return str(Objective.of(value.lower()))
         if isinstance(value, (list, tuple)):
-            return str(Objective.of(tuple(map(str, value))))
+            return str(Objective.of(tuple(str(each).lower() for each in value)))
     except InvalidInput as error:
         raise InvalidInput(f"is no objective: {error}") from None
     raise InvalidInput('is no objective; expected criteria, such as "tardiness,makespan"')

@@ -13,9 +13,13 @@ from orchestrator_core.settings import SETTINGS, checked
 
 UNDERSTOOD = [
     ("mode", "observe", "observe"),
+    ("mode", " OFF ", "off"),
+    ("mode", "Observe", "observe"),
     ("mode", False, "off"),  # what YAML makes of a bare `off`
     ("store", "  sqlite:///a.db ", "sqlite:///a.db"),
     ("objective", "price, makespan", "price,makespan"),
+    ("objective", "Price,MAKESPAN", "price,makespan"),
+    ("objective", ["Price"], "price"),
     ("objective", ["tardiness", "price"], "tardiness,price"),
     ("deadline", "1.5min", 90.0),
     ("deadline", 90, 90.0),
