@@ -76,7 +76,7 @@ def _lines(answer: Why) -> Iterator[tuple[str, str | Text]]:
         yield "ran", _ran(answer.ran, plan)
         if answer.ran.overhead is not None:
             yield "took", _took(answer.ran, answer.ran.overhead)
-        yield "waited for", _waited(answer.ran)
+        yield "waited for", _waited(answer.ran, answer.task)
     if answer.options is not None:
         yield "runner-up", _runner_up(answer.options)
 
@@ -133,15 +133,20 @@ def _took(ran: Ran, overhead: float) -> str:
     return f"{whole}; {words.seconds(overhead)} of that around its code, by Prefect"
 
 
-def _waited(ran: Ran) -> str:
+def _waited(ran: Ran, task: str) -> str:
     if not ran.waited_for:
         return f"nothing of its run; it began {words.seconds(ran.start)} after that"
-    what = "the output of " if ran.because == "input" else ""
-    place = "" if ran.because == "input" else ", which had its worker"
-    text = f"{what}{ran.waited_for}{place}; began {words.seconds(ran.idle)} after that"
+    text = f"{_cause(ran, task)}; began {words.seconds(ran.idle)} after that"
     if ran.fetching > 0:
         text += f", of which {words.seconds(ran.fetching)} fetching inputs"
     return text + (", on the critical path of the run" if ran.critical else "")
+
+
+def _cause(ran: Ran, task: str) -> str:
+    if ran.because == "input":
+        return f"the output of {ran.waited_for}"
+    itself = "its attempt before" if ran.attempt > 1 else "an instance of it before"
+    return f"{itself if ran.waited_for == task else ran.waited_for}, which had its worker"
 
 
 def _runner_up(options: Options) -> Text:

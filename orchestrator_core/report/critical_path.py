@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
@@ -42,7 +43,8 @@ class Link:
     """A task of the chain, and why it did not start sooner.
 
     Attributes:
-        waited_for: ``start``, or the task whose end it waited for.
+        waited_for: ``start``, or the task whose end it waited for; itself, where its attempt or
+            instance before had its place.
         because: ``input`` (it needed that task's output), ``worker`` (that task had its place).
         idle: seconds between that task's end and this task's start.
     """
@@ -63,10 +65,10 @@ def critical_path(bars: list[Bar], graph: TaskGraph) -> list[Link]:
         return []
     by_task, on_worker = _by_task(bars), _by_worker(bars)
     chain: list[Link] = []
-    here: Bar | None = max(bars, key=lambda bar: (bar.end, bar.task))
-    seen: set[str] = set()
-    while here is not None and here.task not in seen:
-        seen.add(here.task)
+    here: Bar | None = max(bars, key=_order)
+    seen: set[Bar] = set()  # where clocks are wrong, bars may wait for each other
+    while here is not None and here not in seen:
+        seen.add(here)
         cause, because = _cause(here, by_task, on_worker, graph)
         idle = here.start - (cause.end if cause else 0.0)
         chain.append(Link(here, cause.task if cause else "start", because, max(0.0, idle)))
@@ -86,7 +88,7 @@ def _by_task(bars: list[Bar]) -> dict[str, Bar]:
 def _by_worker(bars: list[Bar]) -> dict[str, list[Bar]]:
     """The bars of each worker by their ends."""
     on_worker: dict[str, list[Bar]] = defaultdict(list)
-    for bar in sorted(bars, key=lambda bar: (bar.end, bar.task)):
+    for bar in sorted(bars, key=_order):
         on_worker[bar.worker].append(bar)
     return on_worker
 
@@ -106,14 +108,13 @@ def _cause(
 
 
 def _last_before(ordered: list[Bar], bar: Bar, tolerance: float) -> Bar | None:
-    """The last bar of the worker that ended when `bar` started, by bisection."""
-    low, high = 0, len(ordered)
-    while low < high:
-        middle = (low + high) // 2
-        if ordered[middle].end <= bar.start + tolerance:
-            low = middle + 1
-        else:
-            high = middle
-    while low > 0 and ordered[low - 1].task == bar.task:
-        low -= 1
-    return ordered[low - 1] if low > 0 else None
+    """The last bar of the worker that ended when `bar` started; be it the same task's."""
+    ended = bisect_right(ordered, bar.start + tolerance, key=lambda other: other.end)
+    # A bar of no length ended when it started, as others may have: the order decides.
+    earlier = bisect_left(ordered, _order(bar), key=_order)
+    before = min(ended, earlier)
+    return ordered[before - 1] if before > 0 else None
+
+
+def _order(bar: Bar) -> tuple[float, str]:
+    return bar.end, bar.task

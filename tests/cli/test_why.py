@@ -55,6 +55,20 @@ def test_what_prefect_took_around_the_code_is_told(invoke: Invoke, store: Schedu
     assert told["ran"]["overhead"] == 0.25
 
 
+@pytest.mark.parametrize(
+    ("attempt", "said"), [(2, "its attempt before"), (1, "an instance of it before")]
+)
+def test_a_task_that_ran_before_is_told_from_another_one(
+    invoke: Invoke, store: ScheduleStore, attempt: int, said: str
+) -> None:
+    run = a_run()
+    (fit,) = (task for task in run.tasks if task.task == "fit")
+    again = replace(fit, start=fit.end + 0.5, end=fit.end + 1, attempt=attempt)
+    store.add_run(replace(run, tasks=(*run.tasks, again)))
+    shown = " ".join(invoke("why", "last", "fit").out.split())
+    assert f"waited for {said}, which had its worker; began 0.50 s after that" in shown
+
+
 def test_a_run_without_a_plan(invoke: Invoke, store: ScheduleStore) -> None:
     store.add_run(a_run(planned=False))
     shown = " ".join(invoke("why", "last", "fit").out.split())

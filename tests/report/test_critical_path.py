@@ -46,4 +46,29 @@ def test_nothing_ran_nothing_is_critical():
 
 def test_tasks_of_zero_length_do_not_loop():
     bars = [Bar("a", "w0", 1, 1), Bar("b", "w0", 1, 1), Bar("c", "w0", 1, 1)]
-    assert critical_path(bars, graph())[-1].bar.task == "c"
+    chain = critical_path(bars, graph())
+    assert [(link.bar.task, link.waited_for) for link in chain] == [("a", "start"), ("c", "a")]
+
+
+def test_bars_of_no_length_on_a_worker_stand_in_one_order():
+    builder = TaskGraph.build()
+    for name in "abc":
+        builder.task(name)
+    bars = [Bar(name, "w0", 1, 1) for name in "abc"]
+    assert [link.waited_for for link in critical_path(bars, builder.done())] == ["start", "a", "b"]
+
+
+def test_an_attempt_waits_for_the_one_before_it():
+    bars = [Bar("b", "w0", 0, 1), *(Bar("a", "w0", i, i + 1) for i in (1, 2, 3))]
+    chain = critical_path(bars, graph())
+    assert [(link.bar.start, link.waited_for, link.idle) for link in chain] == [
+        (0, "start", 0),
+        (1, "b", 0),
+        (2, "a", 0),
+        (3, "a", 0),
+    ]
+
+
+def test_what_is_the_same_twice_does_not_loop():
+    bars = [Bar("a", "w0", 1, 1), Bar("a", "w0", 1, 1)]
+    assert [link.waited_for for link in critical_path(bars, graph())] == ["start"]

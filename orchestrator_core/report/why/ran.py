@@ -14,7 +14,8 @@ class Ran:
     """The last execution of a task; times in seconds from the start of the run.
 
     Attributes:
-        waited_for: the task whose end it waited for; empty if it began with the run.
+        waited_for: the task whose end it waited for, perhaps itself (an earlier attempt or
+            instance); empty if it began with the run.
         because: ``input`` (it needed its output), ``worker`` (it had its place) or ``start``.
         idle: seconds between that end and this start.
         fetching: seconds that its worker fetched its inputs before it started.

@@ -61,6 +61,15 @@ def test_the_last_attempt_counts():
     assert (answer.ran.status, answer.ran.start) == ("ok", 1.1 * 3)
 
 
+def test_an_attempt_waited_for_the_one_before_it():
+    run = two_worker_run()
+    first = replace(run.tasks[2], start=2.5, end=3.2, status="failed")
+    again = replace(run.tasks[2], attempt=2)
+    ran = why(replace(run, tasks=(*run.tasks[:2], first, again)), "train", None).ran
+    assert (ran.waited_for, ran.because, ran.critical) == ("train", "worker", True)
+    assert ran.idle == pytest.approx(3.3 - 3.2)
+
+
 def test_a_plan_over_part_of_the_graph_is_told_as_far_as_it_goes():
     run = two_worker_run()
     part = oc.Schedule([oc.Assignment("load", "fast", 0.0, 2.0)])
