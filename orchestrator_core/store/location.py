@@ -132,17 +132,26 @@ def _of_file(path: Path) -> URL:
 
 
 def _supported(url: URL) -> URL:
-    name = url.get_backend_name()
+    name, _, driver = url.drivername.partition("+")
     if name in ("postgresql", "postgres"):
-        plain = url.drivername in ("postgresql", "postgres")
-        return url.set(drivername="postgresql+psycopg") if plain else url
+        _only(driver, "psycopg", "postgresql://")
+        return url.set(drivername="postgresql+psycopg")
     if name != "sqlite":
         raise StoreError(
             f"a database of kind {name!r} is not supported; use an SQLite file or postgresql://"
         )
+    _only(driver, "pysqlite", "sqlite:///")
     if url.database in (None, "", ":memory:"):
         raise StoreError(
             "an SQLite database in memory cannot be shared between threads; "
             "give the path of a file, or use MemoryStore"
         )
     return url
+
+
+def _only(driver: str, ours: str, plain: str) -> None:
+    """Others take other arguments, or want to be awaited."""
+    if driver not in ("", ours):
+        raise StoreError(
+            f"databases are opened by {ours} only; leave out the driver {driver!r}: {plain}"
+        )

@@ -68,8 +68,9 @@ def upgrade(
     """
     url, revision = to_url(location), revision or HEAD
     path = sqlite_path(url)
-    engine = open_engine(url, foreign_keys=False)
+    engine = None
     try:
+        engine = open_engine(url, foreign_keys=False)
         if path is not None:
             create_private(path)
         with engine.connect() as connection, writing(connection).begin():
@@ -78,7 +79,8 @@ def upgrade(
         reason = without_password(str(getattr(error, "orig", error)), url)
         raise StoreError(f"the database {masked(url)} cannot be upgraded: {reason}") from None
     finally:
-        engine.dispose()
+        if engine is not None:
+            engine.dispose()
     if before == revision:
         return f"{masked(url)} is at revision {revision} already"
     return f"{masked(url)}: revision {before or 'none'} -> {revision}"

@@ -40,11 +40,15 @@ def test_upgrade_makes_it_once(invoke: Invoke, database: Path) -> None:
     assert "already" in again["done"]
 
 
-@pytest.mark.parametrize("url", ["mysql://host/x", "nonsense://", "sqlite://"])
+@pytest.mark.parametrize(
+    "url",
+    ["mysql://host/x", "nonsense://", "sqlite://", "sqlite+foo:////x.db", "postgresql+foo://h/x"],
+)
 def test_a_database_that_cannot_be_is_an_error(invoke: Invoke, url: str) -> None:
     failed = invoke("db", "upgrade", "--db", url)
     assert failed.code == 1
     assert failed.err.startswith("error: ")
+    assert "bug" not in failed.err
 
 
 def test_check_is_content_with_a_missing_and_a_new_one(invoke: Invoke, database: Path) -> None:

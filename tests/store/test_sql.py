@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -269,3 +270,30 @@ def test_a_password_is_shown_nowhere(url: str, caplog: pytest.LogCaptureFixture)
 def test_a_location_that_cannot_be_is_refused(url: str) -> None:
     with pytest.raises(StoreError, match=r"supported|cannot be"):
         ScheduleStore(url)
+
+
+@pytest.mark.parametrize(
+    ("driver", "plain"),
+    [
+        ("sqlite+aiosqlite", "sqlite:///"),
+        ("sqlite+foo", "sqlite:///"),
+        ("postgresql+asyncpg", "postgresql://"),
+        ("postgres+foo", "postgresql://"),
+    ],
+)
+def test_a_driver_that_is_not_ours_is_refused_with_what_to_write(driver: str, plain: str) -> None:
+    said = f"leave out the driver {driver.partition('+')[2]!r}: {plain}"
+    with pytest.raises(StoreError, match=re.escape(said)):
+        ScheduleStore(f"{driver}://me:s3cret@host/db")
+
+
+@pytest.mark.parametrize(
+    ("url", "driver"),
+    [
+        ("sqlite+pysqlite:///s.db", "sqlite+pysqlite"),
+        ("postgresql+psycopg://me@host/db", "postgresql+psycopg"),
+        ("postgres://me@host/db", "postgresql+psycopg"),
+    ],
+)
+def test_our_own_driver_may_be_named(url: str, driver: str) -> None:
+    assert to_url(url).drivername == driver
