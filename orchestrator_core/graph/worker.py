@@ -70,7 +70,7 @@ def _check(workers: tuple[Worker, ...]) -> None:
         threads, memory, speed, price = worker.threads, worker.memory, worker.speed, worker.price
         rules = {
             "kind": (worker.kind, f"text of {ALLOWED}", _is_label(worker.kind)),
-            "threads": (threads, "an integer >= 1", _whole(threads)),
+            "threads": (threads, "an integer >= 1 and < 2**53", _whole(threads)),
             "memory": (memory, "> 0 bytes", as_float(memory) > 0),
             "speed": (speed, "finite and > 0", 0 < as_float(speed) < math.inf),
             "price": (price, "finite and >= 0", 0 <= as_float(price) < math.inf),
@@ -88,4 +88,4 @@ def _is_label(kind: object) -> bool:
 
 def _whole(threads: object) -> bool:
     whole = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
-    return whole and int(threads) >= 1  # type: ignore[call-overload]
+    return whole and 1 <= int(threads) < 2**53  # type: ignore[call-overload]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from orchestrator_core.errors import InvalidFormat
@@ -9,10 +11,13 @@ from orchestrator_core.plan.schedule import Schedule
 
 FORMAT = "orchestrator.schedule/1"
 
-AssignmentWire = tuple[int, int, int, int, float, float]
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""What a column of a schedule can hold."""
+
+AssignmentWire = tuple[Whole, Whole, Whole, Whole, float, float]
 """task, instance, worker, mode, start, end"""
 
-TransferWire = tuple[int, int, int, int, float, float, float, float]
+TransferWire = tuple[Whole, Whole, Whole, Whole, float, float, float, float]
 """task, instance, source, destination, start, encoded, end, nbytes"""
 
 

@@ -118,6 +118,13 @@ def test_what_is_no_run_is_refused(damage: dict[str, Any]) -> None:
         RunRecord.from_json(text)
 
 
+def test_a_plan_whose_numbers_no_column_holds_is_refused() -> None:
+    damaged = json.loads(a_run().to_json())
+    damaged["plan"]["schedule"]["assignments"][0][1] = 2**63
+    with pytest.raises(InvalidFormat):
+        RunRecord.from_json(json.dumps(damaged))
+
+
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"null", b"\xff"])
 def test_what_is_no_json_of_a_run_is_refused(text: bytes) -> None:
     with pytest.raises(InvalidFormat, match=r"orchestrator\.run/1"):

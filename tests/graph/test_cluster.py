@@ -107,6 +107,10 @@ class TestRoundTrips:
             Cluster.from_json(self.GOOD.replace(b'"name":"b"', b'"name":"a"'))
         with pytest.raises(InvalidCluster, match="no workers"):
             Cluster.from_json('{"format":"orchestrator.cluster/1","workers":[]}')
+        with pytest.raises(InvalidCluster, match="'a' has threads = 18446744073709551615"):
+            Cluster.from_json(
+                self.GOOD.replace(b'"name":"a"', b'"name":"a","threads":%d' % (2**64 - 1))
+            )
 
 
 class TestRefused:
@@ -131,6 +135,9 @@ class TestRefused:
             ("threads", 1.5),
             ("threads", math.nan),
             ("threads", True),
+            ("threads", 2**53),
+            ("threads", 2**64 - 1),
+            ("threads", 10**400),
             ("kind", "\ud800"),
             ("kind", "a\nb"),
             ("kind", ""),
