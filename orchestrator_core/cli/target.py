@@ -62,8 +62,7 @@ def read_file(path: str) -> FileTarget:
         InvalidInput: if it is not there, or cannot be read as any format. OSError: if it may not
             be read.
     """
-    from orchestrator_core.graph.formats import read_cluster, read_workflow
-    from orchestrator_core.graph.formats.source import Source
+    from orchestrator_core.graph.formats import Source, read
 
     if not Path(path).exists():
         raise InvalidInput(
@@ -74,7 +73,7 @@ def read_file(path: str) -> FileTarget:
     if INSTANCE_MARK in source.data[:200]:
         instance = Instance.from_json(source.data)
         return FileTarget(name, instance.graph, instance.cluster, instance)
-    return FileTarget(name, read_workflow(path), read_cluster(path))
+    return FileTarget(name, *read(source))
 
 
 def read_cluster_file(path: Path) -> Cluster:

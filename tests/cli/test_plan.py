@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -110,6 +111,16 @@ def test_the_machines_of_the_file_are_used(invoke: Invoke, tmp_path: Path) -> No
     path = tmp_path / "tiny.jsp"
     path.write_text(JOB_SHOP, encoding="utf-8")
     found = parsed(invoke("plan", path, "--json"))
+    assert found["predicted_s"] == pytest.approx(7.0)
+    assert found["notes"] == []
+
+
+def test_a_pipe_is_read_once_for_its_graph_and_its_machines(invoke: Invoke) -> None:
+    out, into = os.pipe()
+    os.write(into, JOB_SHOP.encode())
+    os.close(into)
+    found = parsed(invoke("plan", f"/dev/fd/{out}", "--json"))
+    os.close(out)
     assert found["predicted_s"] == pytest.approx(7.0)
     assert found["notes"] == []
 

@@ -17,7 +17,7 @@ from orchestrator_core.graph.formats.sniff import guess
 from orchestrator_core.graph.formats.source import Source
 from orchestrator_core.graph.task_graph import TaskGraph
 
-__all__ = ["FORMATS", "read_cluster", "read_workflow"]
+__all__ = ["FORMATS", "Source", "read", "read_cluster", "read_workflow"]
 
 
 def _own(source: Source) -> tuple[TaskGraph, Cluster | None]:
@@ -47,7 +47,7 @@ def read_workflow(path: str | os.PathLike[str], format: str | None = None) -> Ta
         InvalidFormat: if the file is not in that format, or in none; it names file and line.
         OSError: if there is no such file (FileNotFoundError), or it may not be read.
     """
-    return _read(path, format)[0]
+    return read(Source.load(path), format)[0]
 
 
 def read_cluster(path: str | os.PathLike[str], format: str | None = None) -> Cluster | None:
@@ -59,14 +59,18 @@ def read_cluster(path: str | os.PathLike[str], format: str | None = None) -> Clu
     Raises:
         InvalidFormat, OSError: as `read_workflow`.
     """
-    return _read(path, format)[1]
+    return read(Source.load(path), format)[1]
 
 
-def _read(path: str | os.PathLike[str], format: str | None) -> tuple[TaskGraph, Cluster | None]:
+def read(source: Source, format: str | None = None) -> tuple[TaskGraph, Cluster | None]:
+    """Both of what `read_workflow` and `read_cluster` give, of a file that was loaded.
+
+    Raises:
+        InvalidFormat: as they do.
+    """
     possible = ", ".join(FORMATS)
     if format is not None and format not in _READERS:
         raise InvalidFormat(f"there is no format {format!r}; the formats are {possible}")
-    source = Source.load(path)
     name = format or guess(source)
     if name is None:
         raise source.error(

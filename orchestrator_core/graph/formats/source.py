@@ -7,11 +7,13 @@ import io
 import math
 import os
 import re
+import stat
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from orchestrator_core.errors import InvalidFormat
 
@@ -42,12 +44,10 @@ class Source:
 
         Raises:
             OSError: if there is no such file, or it may not be read.
-            InvalidFormat: if it is empty, damaged, or larger than the limits above.
+            InvalidFormat: if it is empty, damaged, larger than the limits above, or a device.
         """
         name = os.fspath(path)
-        if os.path.getsize(path) > MAX_BYTES:
-            raise InvalidFormat(f"{name}: larger than {MAX_BYTES} bytes, the most that is read")
-        raw = Path(path).read_bytes()
+        raw = _content(name)
         data = _unpack(name, raw) if raw.startswith(_GZIP) else raw
         data = data.removeprefix(BOM_UTF8)
         if not data.strip():
@@ -144,20 +144,40 @@ class Words:
         return word
 
 
+def _content(name: str) -> bytes:
+    """The bytes in a file or a pipe; how many a pipe holds only its end tells."""
+    with open(name, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode)):
+            raise InvalidFormat(f"{name}: neither a file nor a pipe; expected a workflow file")
+        raw = None if found.st_size > MAX_BYTES else _at_most(MAX_BYTES, file)
+    if raw is None:
+        raise InvalidFormat(f"{name}: larger than {MAX_BYTES} bytes, the most that is read")
+    return raw
+
+
 def _unpack(name: str, raw: bytes) -> bytes:
     """The bytes inside a gzip file of one or more members, refused as soon as they get too many."""
-    parts: list[bytes] = []
-    left = min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * len(raw)))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
-            while part := file.read(_CHUNK):
-                parts.append(part)
-                left -= len(part)
-                if left < 0:
-                    raise InvalidFormat(
-                        f"{name}: {len(raw)} bytes of gzip unpack to far more; at most "
-                        f"{MAX_RATIO} times as much is read, and {MAX_BYTES} bytes in all"
-                    )
+            data = _at_most(min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * len(raw))), file)
     except (EOFError, OSError, zlib.error) as error:
         raise InvalidFormat(f"{name}: the gzip data is damaged or cut off ({error})") from None
+    if data is None:
+        raise InvalidFormat(
+            f"{name}: {len(raw)} bytes of gzip unpack to far more; at most "
+            f"{MAX_RATIO} times as much is read, and {MAX_BYTES} bytes in all"
+        )
+    return data
+
+
+def _at_most(most: int, file: BinaryIO | gzip.GzipFile) -> bytes | None:
+    """All that is left to read; None if that is more than so many bytes."""
+    parts: list[bytes] = []
+    left = most
+    while part := file.read(_CHUNK):
+        parts.append(part)
+        left -= len(part)
+        if left < 0:
+            return None
     return b"".join(parts)

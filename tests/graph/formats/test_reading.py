@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +116,7 @@ def test_a_gzip_bomb_is_refused_long_before_it_is_unpacked(tmp_path: Path) -> No
         read_workflow(path)
 
 
-def test_a_file_beyond_the_limit_is_not_even_opened(
+def test_a_file_beyond_the_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source, "MAX_BYTES", 10)
@@ -121,6 +124,36 @@ def test_a_file_beyond_the_limit_is_not_even_opened(
     path.write_text("1\n" * 6, encoding="utf-8")
     with pytest.raises(InvalidFormat, match=r"large\.stg: larger than 10 bytes"):
         read_workflow(path)
+
+
+@contextmanager
+def pipe(content: bytes) -> Iterator[str]:
+    """The name of a pipe that holds this, and that nobody writes to any more."""
+    out, into = os.pipe()
+    try:
+        os.write(into, content)
+        os.close(into)
+        yield f"/dev/fd/{out}"
+    finally:
+        os.close(out)
+
+
+def test_a_pipe_is_read_to_its_end() -> None:
+    plain = INSTANCES / "stg-rand0012.stg"
+    with pipe(plain.read_bytes()) as path:
+        assert read_workflow(path) == read_workflow(plain)
+
+
+def test_a_pipe_that_holds_more_than_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MAX_BYTES", 10)
+    with pipe(b"1\n" * 6) as path, pytest.raises(InvalidFormat, match="larger than 10 bytes"):
+        read_workflow(path)
+
+
+def test_a_device_is_no_file_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MAX_BYTES", 10)  # for whom this one never ends
+    with pytest.raises(InvalidFormat, match="/dev/zero: neither a file nor a pipe"):
+        read_workflow("/dev/zero")
 
 
 def test_a_cycle_in_a_file_names_the_file_and_the_tasks(tmp_path: Path) -> None:
