@@ -1,8 +1,9 @@
 """Database: one SQLite file or Postgres database, opened late, and again when it is replaced.
 
 A file that was deleted or swapped is noticed before the next transaction; an SQLite file that is
-damaged is renamed to ``*.corrupt-<time>`` and replaced by a new one, once for each call. What never
-was an SQLite file is somebody's own, and left as it is.
+damaged is renamed to ``*.corrupt-<time>`` and replaced by a new one, once for each call, and by one
+of the processes that meet the same damage. What never was an SQLite file is somebody's own, and
+left as it is.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,6 +38,7 @@ from orchestrator_core.store.location import (
     sqlite_path,
     without_password,
 )
+from orchestrator_core.store.replacing import alone, undisturbed
 from orchestrator_core.store.schema import HEAD, bring, check
 
 T = TypeVar("T")
@@ -92,10 +96,12 @@ class Database:
                 engine = self._open()
                 return self._attempt(engine, work, write=write)
             except DATABASE_ERRORS as error:
-                if not is_damage(error):
-                    raise
-                self._check_mendable()
-                self._put_aside(engine)
+                # What was replaced under a connection may fail in any way; it is looked at again.
+                if not self._is_replaced():
+                    if not is_damage(error):
+                        raise
+                    self._check_mendable()
+                    self._put_aside(engine)
                 return self._attempt(self._open(), work, write=write)
         except (*DATABASE_ERRORS, OSError, ValueError, OverflowError) as error:
             reason = without_password(str(getattr(error, "orig", error)), self.url)
@@ -105,24 +111,53 @@ class Database:
             ) from None
 
     def _attempt(self, engine: Engine, work: Callable[[Connection], T], *, write: bool) -> T:
-        with engine.connect() as connection:
+        with self._connected(engine) as connection:
             if write:
                 writing(connection)
             with connection.begin():
                 return work(connection)
 
+    @contextmanager
+    def _connected(self, engine: Engine) -> Iterator[Connection]:
+        """A connection to the file that is there. SQLite opens the file first, then its log by
+        name: of a file that was replaced in between, it would read and write another one's log."""
+        with engine.connect() as connection:
+            if self._is_replaced():
+                connection.invalidate()
+                raise sqlite3.OperationalError("the file was replaced while it was opened")
+            yield connection
+
+    def _is_replaced(self) -> bool:
+        return self._identity != _identity(self._path)
+
     def _open(self) -> Engine:
         with self._lock:
             if self._closed:
                 raise StoreError(f"the store {masked(self.url)} is closed; open a new one")
-            if self._engine is not None and self._identity != _identity(self._path):
+            if self._engine is not None and self._is_replaced():
                 self._drop_engine()
-            if self._engine is None:
-                self._engine = self._ready()
-                # Who forgets to close it leaves no connection open.
-                self._forgotten = weakref.finalize(self, self._engine.dispose)
-                self._forgotten.atexit = False
-            return self._engine
+            if self._engine is not None:
+                return self._engine
+            if self._path is None or read_only(self.url):
+                return self._begin()
+            with undisturbed(self._path, self._patience):
+                return self._begin()
+
+    @property
+    def _patience(self) -> float:
+        """Seconds to wait for another process that makes the database.
+
+        Where two flows are the first on a machine, it is done in a second or two: who gave up
+        sooner would go without what they learn for a minute.
+        """
+        return max(self.busy_seconds, BUSY_SECONDS)
+
+    def _begin(self) -> Engine:
+        engine = self._engine = self._ready()
+        # Who forgets to close it leaves no connection open.
+        self._forgotten = weakref.finalize(self, engine.dispose)
+        self._forgotten.atexit = False
+        return engine
 
     def _ready(self) -> Engine:
         """An engine whose database is at the head."""
@@ -131,7 +166,7 @@ class Database:
         self._identity = _identity(self._path)
         engine = open_engine(self.url, busy_seconds=self.busy_seconds)
         try:
-            with engine.connect() as connection:
+            with self._connected(engine) as connection:
                 fits = check(connection)
             if not fits:
                 self._bring_up()
@@ -146,12 +181,9 @@ class Database:
                 f"{masked(self.url)} may only be read, and is no database of revision {HEAD}; "
                 "type: orchestrator db upgrade --db PATH"
             )
-        # If somebody else is at it, as where two flows are the first on a machine, it is done in a
-        # second or two: who gave up sooner would go without what they learn for a minute.
-        patience = max(self.busy_seconds, BUSY_SECONDS)
-        engine = open_engine(self.url, foreign_keys=False, busy_seconds=patience)
+        engine = open_engine(self.url, foreign_keys=False, busy_seconds=self._patience)
         try:
-            with engine.connect() as connection, writing(connection).begin():
+            with self._connected(engine) as connection, writing(connection).begin():
                 bring(connection)
         finally:
             engine.dispose()
@@ -181,15 +213,23 @@ class Database:
             if path is None or self._engine is not damaged or read_only(self.url):
                 return
             self._drop_engine()
-            if identity is None or _identity(path) != identity:
+            if identity is None:
                 return
-            aside = _unused(path.with_name(f"{path.name}.corrupt-{_now()}"))
-            for suffix in ("", "-wal", "-shm"):
-                part = path.with_name(path.name + suffix)
-                if part.exists():
-                    os.replace(part, aside.with_name(aside.name + suffix))
-            self.set_aside += 1
-            logger.warning("%s was damaged: it is now %s, and a new one begins", path, aside.name)
+            with alone(path, self._patience):
+                if _identity(path) == identity:
+                    self._rename(path)
+                    # Before anybody else opens it, so that no second one is begun.
+                    self._begin()
+
+    def _rename(self, path: Path) -> None:
+        aside = _unused(path.with_name(f"{path.name}.corrupt-{_now()}"))
+        parts = ("", "-wal", "-shm")
+        # Looked for before the first one moves: then who is about to open it may make new ones.
+        there = [part for part in parts if path.with_name(path.name + part).exists()]
+        for part in there:
+            os.replace(path.with_name(path.name + part), aside.with_name(aside.name + part))
+        self.set_aside += 1
+        logger.warning("%s was damaged: it is now %s, and a new one begins", path, aside.name)
 
     def _drop_engine(self) -> None:
         if self._engine is not None:
@@ -199,10 +239,12 @@ class Database:
 
 
 def _was_sqlite(path: Path) -> bool:
-    """Does the file begin as SQLite's do, as far as it goes?"""
+    """Did the file begin as SQLite's do, as far as it goes? One that is gone was set aside."""
     try:
         with path.open("rb") as file:
             return MAGIC.startswith(file.read(len(MAGIC)))
+    except FileNotFoundError:
+        return True
     except OSError:
         return False
 

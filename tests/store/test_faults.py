@@ -13,16 +13,16 @@ import subprocess
 import sys
 import tracemalloc
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from threading import Barrier, Event
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Engine, event, text
 
 from orchestrator_core.errors import StoreError, UnknownRun
 from orchestrator_core.store import codec, database
@@ -134,6 +134,154 @@ def test_a_file_that_somebody_else_has_replaced_already_is_left_alone(path: Path
     database.close()
     assert corrupt_copies(path) == []
     assert database.set_aside == 0
+
+
+def test_a_file_that_somebody_else_is_just_replacing_is_opened_again(path: Path) -> None:
+    """There is none of that name for a moment: it is not one that never was a database."""
+    filled(path).close()
+    database = Database(to_url(path))
+    calls = []
+
+    def read(_connection: Connection) -> str:
+        calls.append(None)
+        if len(calls) == 1:
+            os.replace(path, path.with_suffix(".old"))
+            raise damage()
+        return "read"
+
+    assert database.read(read) == "read"
+    database.close()
+    assert corrupt_copies(path) == []
+
+
+def test_a_file_that_is_replaced_while_it_is_opened_is_opened_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Database(to_url(path)).read(lambda connection: None)
+    replaced: list[None] = []
+
+    def replace(_connection: object, _record: object) -> None:
+        if not replaced:
+            replaced.append(None)
+            os.replace(path, path.with_suffix(".old"))
+            filled(path).close()
+
+    def opened(*arguments: Any, **options: Any) -> Engine:
+        engine = open_engine(*arguments, **options)
+        event.listen(engine, "connect", replace)
+        return engine
+
+    monkeypatch.setattr(database, "open_engine", opened)
+    with closing(ScheduleStore(path)) as store:
+        assert store.find(KEY) is not None
+
+
+MEND = """
+import sys
+from orchestrator_core.store import database
+from orchestrator_core.store.sql import ScheduleStore
+
+def say_and_wait(word):
+    print(word, flush=True)
+    sys.stdin.readline()
+
+def slow(path, unused=database._unused):
+    say_and_wait("about to rename")
+    return unused(path)
+
+if sys.argv[2] == "slow":
+    database._unused = slow
+else:
+    say_and_wait("ready")
+store = ScheduleStore(sys.argv[1])
+store.put_costs(sys.argv[2], b"learned")
+print("wrote", store._database.set_aside, flush=True)
+store.close()
+"""
+
+
+class Mender:
+    """Another process that writes into the database, and waits once before."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", MEND, str(path), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.waits_at = self._hear()
+
+    def go_on(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write("go on\n")
+        self._process.stdin.flush()
+
+    def set_aside(self) -> int:
+        """How many files it has renamed, once it has written."""
+        said, number = self._hear().split()
+        assert said == "wrote"
+        return int(number)
+
+    def end(self) -> None:
+        """Whatever it is at."""
+        self._process.kill()
+        self._process.communicate(timeout=60)
+
+    def _hear(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+@pytest.fixture
+def mender(path: Path) -> Iterator[Callable[[str], Mender]]:
+    with ExitStack() as ends:
+
+        def begun(name: str) -> Mender:
+            made = Mender(path, name)
+            ends.callback(made.end)
+            return made
+
+        yield begun
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such locks elsewhere")
+def test_what_is_written_while_another_process_sets_a_file_aside_is_not_set_aside_too(
+    path: Path, mender: Callable[[str], Mender], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.0)
+    damaged(path)
+    other = mender("slow")
+    assert other.waits_at == "about to rename"
+    with closing(ScheduleStore(path, busy_seconds=0.0)) as store:
+        with pytest.raises(StoreError, match=r"another process has held .*s\.db\.lock for 0 sec"):
+            store.put_costs("mine", b"learned")
+        other.go_on()
+        assert other.set_aside() == 1
+        store.put_costs("mine", b"learned")
+        assert store.costs("slow") == store.costs("mine") == b"learned"
+    assert len(corrupt_copies(path)) == 1
+    assert path.with_name("s.db.lock").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such locks elsewhere")
+def test_processes_that_meet_the_same_damage_set_it_aside_once(
+    path: Path, mender: Callable[[str], Mender]
+) -> None:
+    damaged(path)
+    names = [f"n{k}" for k in range(4)]
+    menders = [mender(name) for name in names]
+    for each in menders:
+        each.go_on()
+    assert sum(each.set_aside() for each in menders) == 1
+    assert len(corrupt_copies(path)) == 1
+    with closing(ScheduleStore(path)) as store:
+        assert [store.costs(name) for name in names] == [b"learned"] * 4
+
+
+def test_where_nothing_was_damaged_there_is_no_lock(path: Path) -> None:
+    filled(path).close()
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def damage() -> sqlite3.DatabaseError:
