@@ -37,7 +37,8 @@ class Turn:
 
     def rank(self, place: float) -> float:
         """The rank of the task at this place of the run's own order."""
-        return self.first + self.step * place
+        is_own = self.first == 0.0 and self.step == 1.0
+        return place if is_own else self.first + self.step * place
 
     @staticmethod
     def between(before: Turn | None, after: Turn | None, length: int) -> Turn:

@@ -244,7 +244,8 @@ class TestAdmission:
         assert admission(instance, plan).makespan <= 1.05 * plan.makespan
 
     @pytest.mark.parametrize(
-        ("gain", "times"), [(-0.1, 1.25), (0.0, 1.25), (0.05, 1.5), (0.12, 2.2), (0.2, np.inf)]
+        ("gain", "times"),
+        [(-0.1, 1.25), (0.0, 1.25), (0.05, 1.5), (0.12, 2.2), (0.3, 4.0), (0.33, np.inf)],
     )
     def test_what_saves_more_time_may_hold_more(self, gain: float, times: float) -> None:
         assert admissions.allowed(gain) == pytest.approx(times)

@@ -146,11 +146,11 @@ def test_a_plan_need_not_save_much_if_tasks_run_long() -> None:
 
 
 def test_what_saves_milliseconds_is_not_worth_planning() -> None:
-    """2 ms instead of 2 to 8 ms."""
+    """2 ms instead of 4 ms in the mean: 8 on the slow worker, 2 on the fast one."""
     instance = chain(seconds=1e-3)
     verdict = judge(instance, instance, planned(instance), 0.05)
     assert not verdict.adopt
-    assert "at most 4 ms can be saved" in verdict.reason
+    assert "at most 2 ms can be saved" in verdict.reason
 
 
 def test_workers_that_are_alike_are_left_to_dask() -> None:

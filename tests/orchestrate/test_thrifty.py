@@ -126,10 +126,10 @@ def test_who_waits_gets_a_plan_that_holds_little_at_once() -> None:
 
 
 def slow_but_small(instance: Instance) -> Refinement:
-    """A plan that is said to hold fewer bytes, and keeps all loads back for a second."""
+    """A plan that is said to hold fewer bytes, and keeps all loads back for two seconds."""
     result = forecast(instance).result
     names = instance.graph.names
-    hold = Hold(done=frozenset(names[-1:]), patience=1.0)
+    hold = Hold(done=frozenset(names[-1:]), patience=2.0)
     holds = {name: hold for name in names if name.startswith("load-")}
     return Refinement(result, Measures(holds), True, saves=0.1, remark="fewer bytes are held; ")
 

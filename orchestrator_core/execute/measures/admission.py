@@ -31,7 +31,7 @@ LEAST_SAVING = 0.2
 FREE_COST, NEEDED_COST = 0.01, 0.05
 """Part of the makespan that it may cost: always, and where memory is short."""
 
-MORE, EACH_GAIN, ENOUGH_GAIN = 0.25, 10.0, 0.2
+MORE, EACH_GAIN, ENOUGH_GAIN = 0.25, 10.0, 0.33
 """Memory is short, too, where a plan holds this part more than plain Dask would, or more than so
 many times the part of Dask's time that it saves. What saves the last part may hold any number."""
 
