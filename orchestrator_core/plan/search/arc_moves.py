@@ -176,7 +176,9 @@ def relocate(p: Problem, s: Arcs, t: int, x: int, limit: float) -> bool:
     if s.counts[3] >= MOST_MOVED or (s.lane[t] == x and s.seconds[t, s.worker[t]] > 0.0):
         return False
     bounds(p, s, t)
-    if find_slot(p, s, t, x) > limit:
+    length = find_slot(p, s, t, x)
+    # Without a limit, too: infinite is what may not run there, and then `slot` is of another task.
+    if length > limit or length == np.inf:
         return False
     i, head, tail = s.slot[0], s.slot_time[0], s.slot_time[1]
     was = unlink(s, t)

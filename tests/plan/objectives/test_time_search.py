@@ -30,6 +30,7 @@ from orchestrator_core.plan.objectives.search import ObjectiveSearch
 from orchestrator_core.plan.objectives.shorter_leases import shorter_leases
 from orchestrator_core.plan.objectives.time_search import TimeSearch
 from orchestrator_core.plan.objectives.values import evaluate
+from orchestrator_core.plan.objectives.worker_subsets import worker_subsets
 from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.schedule import Schedule
@@ -226,3 +227,25 @@ def test_the_apparent_cost_of_tardiness_decides_as_its_formula_says() -> None:
         order.append(left.pop(left.index(max(left, key=cost))))
         now += seconds[order[-1]] / 2
     assert first == order
+
+
+def some_only_on_the_slow_one(seed: int) -> Instance:
+    """Every other task may run on the slow, cheap worker only."""
+    rng, builder = random.Random(seed), TaskGraph.build()
+    for k in range(7):
+        builder.task(f"t{k}", seconds=rng.uniform(1, 10), eligible=["slow"] if k % 2 else None)
+    workers = [Worker("fast", price=2, speed=2), Worker("slow", price=1, threads=2)]
+    return Instance.price(builder.done(), Cluster(workers))
+
+
+@pytest.mark.parametrize("objective", ["price,makespan", "busy-price,makespan", "makespan,price"])
+def test_tasks_stay_where_they_may_run(objective: str) -> None:
+    for seed in range(12):
+        instance = some_only_on_the_slow_one(seed)
+        placed = (place(instance, choice) for choice in worker_subsets(instance))
+        judge = Judge(instance, Objective.of(objective))
+        first = min((each for each in placed if isinstance(each, Schedule)), key=judge.value)
+        budget = Budget(iterations=50_000, seed=seed)
+        for proposal in TimeSearch().plan(Brief(instance, budget, judge.objective, first)):
+            if proposal.schedule is not None:
+                check_schedule(instance, proposal.schedule)

@@ -14,9 +14,10 @@ from orchestrator_core.plan.search.arc_state import new_arcs
 from tests.strategies import random_instance
 
 
-def begun(seed: int):
+def begun(seed: int, eligible: bool = False):
     """A problem, and HEFT's schedule of it as a graph."""
-    instance = random_instance(np.random.default_rng(seed), 40, 4, release=True)
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, 40, 4, release=True, eligible=eligible)
     problem = expand(instance)
     decoded = decode(problem, next(heft(problem)))
     depth = np.empty(problem.n_tasks, dtype=np.int64)
@@ -41,9 +42,10 @@ def test_a_schedule_is_no_later_as_a_graph(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("heat", [1e-9, 0.1, 10.0])
-def test_heads_and_tails_are_those_of_the_whole_graph(seed, heat):
+@pytest.mark.parametrize("eligible", [False, True])
+def test_heads_and_tails_are_those_of_the_whole_graph(seed, heat, eligible):
     """After many moves, kept ones and such that were undone."""
-    problem, arcs, _ = begun(seed)
+    problem, arcs, _ = begun(seed, eligible)
     anneal_arcs(problem, arcs, seed, 2_000, 1 << 40, heat, 0.0)
     anew = new_arcs(problem, best_seconds(problem))
     value = load(problem, anew, arcs.order.copy(), arcs.worker.copy(), arcs.lane.copy())
@@ -65,3 +67,19 @@ def test_the_best_schedule_is_kept_while_worse_ones_are_passed():
     assert arcs.best_end.max() == arcs.value[1] <= decoded.end.max() + 1e-9
     seconds = best_seconds(problem)[np.arange(problem.n_tasks), arcs.best_worker]
     assert arcs.best_end - arcs.best_start == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("heat", [0.1, 10.0])
+def test_no_task_comes_to_where_it_may_not_run(seed, heat):
+    """Not by moves whose estimate has no limit, such as those of a chain, either."""
+    problem, arcs, _ = begun(seed, eligible=True)
+    anneal_arcs(problem, arcs, seed, 20_000, 1 << 40, heat, 0.0)
+    seconds, each = best_seconds(problem), np.arange(problem.n_tasks)
+    assert np.isfinite(seconds[each, arcs.worker]).all()
+    assert np.isfinite(seconds[each, arcs.best_worker]).all()
+    assert (arcs.lane >= 0).all()
+    assert (
+        sorted(arcs.row[x, i] for x in range(len(arcs.length)) for i in range(arcs.length[x]))
+        == each.tolist()
+    )
