@@ -36,6 +36,7 @@ from orchestrator_core.plan.objectives.time_search import TimeSearch
 from orchestrator_core.plan.objectives.worker_subsets import worker_subsets
 from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.plan.turns import Turn, take_turns
 from orchestrator_core.words import plural
 
 ENDS = 0.4
@@ -188,8 +189,9 @@ def _ends(front: Front[Schedule], judge: Judge, budget: Budget, began: float) ->
             iterations=None if budget.iterations is None else int(ENDS * budget.iterations),
         )
         best = _first_by(Judge(judge.instance, objective), front)
-        for proposal in search.plan(Brief(judge.instance, part, objective, best)):
-            if proposal.schedule is not None:
+        turn = Turn(search, Brief(judge.instance, part, objective, best))
+        for _, proposal in take_turns([turn]):  # who raises has ended, and costs the front no point
+            if proposal is not None and proposal.schedule is not None:
                 _add(front, judge, proposal.schedule, seconds_left(budget, began))
 
 
@@ -211,12 +213,9 @@ def _search(front: Front[Schedule], judge: Judge, budget: Budget, began: float) 
 
 def _add(front: Front[Schedule], judge: Judge, schedule: Schedule, left: float) -> None:
     """Add the schedule, and the same placement with shorter leases, if they are valid."""
-    for each in (schedule, finished(judge, schedule, left=left)):
-        value = judge.value(each)
-        if not front.takes(value):
-            continue
-        try:
-            check_schedule(judge.instance, each)
-        except InvalidSchedule:
-            continue
-        front.add(value, each)
+    with contextlib.suppress(InvalidSchedule):
+        for each in (schedule, finished(judge, schedule, left=left)):
+            value = judge.value(each)
+            if front.takes(value):
+                check_schedule(judge.instance, each)
+                front.add(value, each)

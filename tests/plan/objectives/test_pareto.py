@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,10 @@ from orchestrator_core.plan.engine.place import place
 from orchestrator_core.plan.objectives import pareto as module
 from orchestrator_core.plan.objectives.front import Front
 from orchestrator_core.plan.objectives.pareto import pareto
+from orchestrator_core.plan.objectives.time_search import TimeSearch
 from orchestrator_core.plan.objectives.values import evaluate
+from orchestrator_core.plan.planner import Brief, Proposal
+from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.plan.objectives.dressed import dressed_instances
 
 
@@ -124,3 +128,23 @@ def test_nobody_waits_for_a_compiler_unless_iterations_are_counted(
     asked.clear()
     pareto(_fast_or_cheap(), Budget(iterations=1))
     assert all(asked)
+
+
+def test_a_search_that_raises_costs_only_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(search: TimeSearch, brief: Brief) -> Iterator[Proposal]:
+        yield Proposal(brief.incumbent)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(module.TimeSearch, "plan", broken)
+    values = [point.value for point in pareto(_fast_or_cheap(), Budget(iterations=200)).points]
+    assert values[0] == pytest.approx((6.0, 2 * 24 + 6))
+    assert values[-1] == pytest.approx((18.0, 18))
+
+
+def test_a_schedule_that_is_none_is_no_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(search: TimeSearch, brief: Brief) -> Iterator[Proposal]:
+        yield Proposal(Schedule([Assignment(task="t0", start=0.0, end=1.0, worker="nobody")]))
+
+    monkeypatch.setattr(module.TimeSearch, "plan", wrong)
+    front = pareto(_fast_or_cheap(), Budget(iterations=200))
+    assert [len(point.schedule) for point in front.points] == [3] * len(front.points)
