@@ -12,6 +12,8 @@ import time
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import (
     InvalidSchedule,
@@ -187,6 +189,8 @@ class Board:
         bound = dataclasses.replace(bound, seconds=rounded_up(bound.seconds, self._unit))
         if bound.seconds > best * (1 + ROUNDING):
             return f"its bound of {bound.seconds:g} exceeds a schedule of {best:g}"
+        if self._last * (1 + ROUNDING) < bound.seconds < math.inf:
+            bound = Bound(math.inf, f"{bound.method}: {self._too_late(bound.seconds)}")
         self.bound = dataclasses.replace(bound, seconds=min(bound.seconds, best))
         self.bound_after = time.monotonic() - self.began
         return ""
@@ -195,6 +199,18 @@ class Board:
     def _unit(self) -> Fraction | None:
         """Seconds of which the optimum is a multiple; None if that is not known."""
         return unit_of(self.instance) if self.objective.primary == "makespan" else None
+
+    @cached_property
+    def _last(self) -> float:
+        """When all has to have ended, by the deadlines; infinity where some of it may end later, or
+        bounds are not on that end."""
+        graph = self.instance.graph
+        ends = np.diff(graph.successor_ptr) == 0
+        is_end = self.objective.primary == "makespan"
+        return float(graph.deadline[ends].max()) if is_end and ends.any() else math.inf
+
+    def _too_late(self, seconds: float) -> str:
+        return f"it all takes {seconds:.6g} s at least, and has to end by {self._last:.6g} s"
 
     def _failure(self) -> UnsupportedInstance | PlanningFailed:
         if self.infeasible:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import UnsupportedInstance
 from orchestrator_core.plan.bounds import Bound, lower_bound
+from orchestrator_core.plan.bounds.demand import dates, overload
 from orchestrator_core.plan.bounds.priced_windows import priced_windows
 from orchestrator_core.plan.bounds.windows import ROUNDS
 from orchestrator_core.plan.engine.expand import expand
@@ -20,6 +23,9 @@ EFFORTS = ((ROUNDS, 4.5e-4), (5, 6e-5), (3, 2.2e-5))
 
 SHARE = 0.2
 """Part of the time that is left that the linear program may take from the search."""
+
+NOTHING = Bound(0.0, "")
+"""No bound."""
 
 
 def first_bound(instance: Instance, objective: Objective, seconds: float | None) -> Bound:
@@ -35,6 +41,20 @@ def first_bound(instance: Instance, objective: Objective, seconds: float | None)
         return quick_bound(instance)
     bound = value_bound(instance, objective)
     return Bound(bound.value, bound.method)
+
+
+def dated_bound(instance: Instance, seconds: float | None) -> Bound:
+    """Infinite where more has to be done between two moments than can be, by the deadlines."""
+    try:
+        window = overload(instance, math.inf if seconds is None else SHARE * seconds)
+        if window is None:
+            return NOTHING
+        inside = np.unique(expand(instance).task[window.units])
+    except UnsupportedInstance:
+        return NOTHING
+    asked = inside[np.isfinite(instance.graph.deadline[inside])].tolist()
+    by = f"; the deadlines of {dates(instance, asked)} ask for it" if asked else ""
+    return Bound(math.inf, f"the demand bound: {window.told(instance)}{by}")
 
 
 def quick_bound(instance: Instance) -> Bound:

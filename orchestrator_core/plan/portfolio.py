@@ -23,7 +23,7 @@ from orchestrator_core.plan.board import Board
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.crew import pool
 from orchestrator_core.plan.engine.compiled import not_compiling
-from orchestrator_core.plan.first_bound import first_bound
+from orchestrator_core.plan.first_bound import dated_bound, first_bound
 from orchestrator_core.plan.given import check_budget, check_instance, check_is_schedule
 from orchestrator_core.plan.guard import guarded
 from orchestrator_core.plan.held import Held
@@ -235,7 +235,10 @@ class _Planning:
         left = None if self.by_steps else self._left()
         if "bounds" in self.cold:
             left = 0.0
-        board.prove(first_bound(board.instance, board.objective, left))
+        if board.incumbent is None:
+            board.prove(dated_bound(board.instance, left))
+        if not board.infeasible:
+            board.prove(first_bound(board.instance, board.objective, left))
 
     def _affords(self, planner: Planner) -> bool:
         if self.board.incumbent is None or self.by_steps:

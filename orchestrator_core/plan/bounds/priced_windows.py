@@ -29,11 +29,33 @@ LEVELS = 64
 """Heads, and tails, that are told apart."""
 
 
+class Window(NamedTuple):
+    """Some of the tasks have to run between a head and a tail.
+
+    Attributes:
+        seconds: how long it all takes: the head, what the tasks cost, and the tail. head, tail:
+            what begins no sooner, and is followed by no less, is in it.
+    """
+
+    seconds: float
+    head: float
+    tail: float
+
+
 def priced_windows(problem: Problem, head: Floats, tail: Floats) -> float:
     """Seconds that any schedule takes.
 
     Args:
         head, tail: (n,) seconds that pass before each task starts, and after it ends, at least.
+    """
+    return fullest_window(problem, head, tail, np.arange(problem.n_tasks)).seconds
+
+
+def fullest_window(problem: Problem, head: Floats, tail: Floats, tasks: Ints) -> Window:
+    """That which proves most, of some of the tasks.
+
+    Args:
+        head, tail: as in `priced_windows`, of these tasks.
     """
     sample = np.unique(np.linspace(0, len(problem.seconds) - 1, SAMPLE).astype(np.int64))
     work = problem.seconds[sample] * problem.threads[sample, None]
@@ -41,9 +63,9 @@ def priced_windows(problem: Problem, head: Floats, tail: Floats) -> float:
     steps = max(1, min(STEPS, CELLS // looks))
     price = _by_speed(problem, problem.seconds[sample])
     windows = _Windows.of(head, tail)
-    best = 0.0
+    best = Window(0.0, 0.0, 0.0)
     for step in range(steps):
-        best = max(best, windows.most(_costs(problem, price)))
+        best = max(best, windows.fullest(_costs(problem, price)[tasks]))
         price = _raised(problem, price, priced(work, price), 0.5 / (1 + step))
     return best
 
@@ -102,13 +124,16 @@ class _Windows(NamedTuple):
         to = np.searchsorted(tails, tail, side="right") - 1
         return _Windows(heads, tails, at * len(tails) + to)
 
-    def most(self, costs: Floats) -> float:
+    def fullest(self, costs: Floats) -> Window:
         """The most, over pairs of a head and a tail, of both and the costs of the tasks between."""
         shape = len(self.heads), len(self.tails)
         table = np.bincount(self.cell, costs, shape[0] * shape[1]).reshape(shape)
         between = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
-        sums = self.heads[:, None] + self.tails + between
-        return float(np.where(between > 0, sums, 0.0).max(initial=0.0))
+        sums = np.where(between > 0, self.heads[:, None] + self.tails + between, 0.0)
+        if sums.size == 0:
+            return Window(0.0, 0.0, 0.0)
+        i, j = np.unravel_index(int(sums.argmax()), shape)
+        return Window(float(sums[i, j]), float(self.heads[i]), float(self.tails[j]))
 
 
 def _levels(values: Floats) -> Floats:

@@ -18,10 +18,10 @@ import numpy as np
 from orchestrator_core.errors import InfeasibleInstance, InvalidInput
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.text import shown
+from orchestrator_core.plan.bounds.demand import confined, least_work
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.given import check_budget, check_instance
 from orchestrator_core.plan.realtime.admission import Admitted, Refused
-from orchestrator_core.plan.realtime.demand import confined, least_work
 from orchestrator_core.plan.realtime.feasibility import feasibility
 from orchestrator_core.plan.realtime.flows import Flow, SporadicFlow
 from orchestrator_core.plan.realtime.overlap import HYPERPERIODS, Cycle, Flows, cycle

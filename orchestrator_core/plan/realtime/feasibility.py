@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance
+from orchestrator_core.plan.bounds.demand import dates
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.given import check_budget, check_instance
 from orchestrator_core.plan.realtime.deadlines import bound_tasks, with_deadlines
@@ -95,13 +94,9 @@ def _reason(instance: Instance, conflict: list[int], proof: Proof) -> str:
         return proof.text
     if not conflict:
         return "there is no schedule, even without any deadline"
-    window = proof.window
-    if window is not None:
-        return (
-            f"{_workers(instance, window.workers)} would have to do {window.work:.6g} "
-            f"thread-seconds of work between {window.begin:.6g} s and {window.end:.6g} s, and can "
-            f"do {window.capacity:.6g}; the deadlines of {_told(instance, conflict)} ask for it"
-        )
+    if proof.window is not None:
+        asking = f"the deadlines of {dates(instance, conflict)} ask for it"
+        return f"{proof.window.told(instance)}; {asking}"
     if len(conflict) == 1:
         task = conflict[0]
         return (
@@ -109,17 +104,5 @@ def _reason(instance: Instance, conflict: list[int], proof: Proof) -> str:
             f"s, even if no other task had one ({proof.method})"
         )
     return (
-        f"no schedule keeps the deadlines of {_told(instance, conflict)} together ({proof.method})"
+        f"no schedule keeps the deadlines of {dates(instance, conflict)} together ({proof.method})"
     )
-
-
-def _told(instance: Instance, tasks: list[int]) -> str:
-    graph = instance.graph
-    shown = [f"{graph.names[t]!r} ({graph.deadline[t]:.6g} s)" for t in sorted(tasks)[:8]]
-    return ", ".join(shown) + (f" and {len(tasks) - 8} more" if len(tasks) > 8 else "")
-
-
-def _workers(instance: Instance, workers: np.ndarray) -> str:
-    names = [instance.cluster.names[w] for w in workers[:6].tolist()]
-    more = f" and {len(workers) - 6} more" if len(workers) > 6 else ""
-    return f"worker {names[0]!r}" if len(workers) == 1 else f"workers {', '.join(names)}{more}"

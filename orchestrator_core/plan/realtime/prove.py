@@ -10,12 +10,15 @@ import numpy as np
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidSchedule
+from orchestrator_core.plan.board import Board
+from orchestrator_core.plan.bounds.demand import Overload, overload
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.first_bound import first_bound
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
+from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.plan.planner import Brief
 from orchestrator_core.plan.realtime import exact
-from orchestrator_core.plan.realtime.demand import Overload, overload
 from orchestrator_core.plan.repair import replan
 from orchestrator_core.plan.schedule import Schedule
 
@@ -61,6 +64,10 @@ def prove(instance: Instance, until: float, seed: int) -> Schedule | Proof | Not
     schedule = _listed(instance, until)
     if schedule is not None:
         return schedule
+    board = Board(instance, Budget(seed=seed), MAKESPAN)
+    board.prove(first_bound(instance, MAKESPAN, until - time.perf_counter()))
+    if board.infeasible:
+        return Proof(board.bound.method)
     solver = exact.Exact(instance, seed)
     if solver.able:
         exact.begin()

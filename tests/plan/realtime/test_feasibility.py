@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
+from orchestrator_core.plan.bounds.demand import overload
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
+from orchestrator_core.plan.portfolio import plan
 from orchestrator_core.plan.realtime import Feasible, Infeasible, Unknown, feasibility
 from orchestrator_core.plan.realtime.deadlines import with_deadlines
-from orchestrator_core.plan.realtime.demand import overload
+from tests.strategies import random_instance
 
 PATIENT = Budget(seconds=30.0)
 """Never used up: these instances are tiny."""
@@ -66,6 +69,52 @@ def test_tasks_that_are_confined_to_one_worker() -> None:
     assert isinstance(answer, Infeasible)
     assert answer.conflict == ("a", "b")
     assert "worker 'w0'" in answer.reason
+
+
+@pytest.mark.parametrize("free", [0, 5])
+def test_work_on_workers_of_unlike_speeds(free: int) -> None:
+    """37 tasks of 3 s take (37 x 3) / (2 + 1 + 1) = 27.75 s; 36 are done in 27 s."""
+    tasks = [Task(f"t{i}", seconds=3, deadline=27) for i in range(37)]
+    tasks += [Task(f"free{i}", seconds=3) for i in range(free)]
+    cluster = Cluster([Worker("fast", speed=2), Worker("slow", threads=2)])
+    answer = feasibility(Instance.price(TaskGraph.from_tasks(tasks), cluster), PATIENT)
+    assert isinstance(answer, Infeasible)
+    assert answer.method == "demand bound"
+    assert set(answer.conflict) == {f"t{i}" for i in range(37)}
+    assert answer.smallest
+    assert "all workers together need 27.75 s" in answer.reason
+    assert "between 0 s and 27 s" in answer.reason
+
+
+def test_work_that_comes_before_what_is_due() -> None:
+    """Three dated tasks wait for all others: (39 x 3) / (2 + 1 + 1) = 29.25 s."""
+    graph = TaskGraph.build()
+    for i in range(36):
+        graph.task(f"t{i}", seconds=3)
+    for i in range(3):
+        graph.task(f"end{i}", seconds=3, deadline=27.5, after=[f"t{k}" for k in range(36)])
+    cluster = Cluster([Worker("fast", speed=2), Worker("slow", threads=2)])
+    instance = Instance.price(graph.done(), cluster)
+    found = overload(instance)
+    assert found is not None
+    assert found.priced
+    assert (found.begin, found.end) == (0.0, 27.5)
+    assert found.work == pytest.approx(29.25)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_window_is_overloaded_that_a_schedule_keeps(seed: int) -> None:
+    """Each task is due when some schedule ends it."""
+    rng = np.random.default_rng(seed)
+    free = random_instance(rng, 14, 3, threads=True, release=True, eligible=True, modes=True)
+    schedule = plan(free, Budget(iterations=200)).schedule
+    deadline = np.full(len(free.graph), np.inf)
+    task = [free.graph.index[each.task] for each in schedule.assignments]
+    some = rng.random(len(task)) < 0.7
+    deadline[np.array(task)[some]] = schedule.end[some]
+    dated = Instance(replace(free.graph, deadline=deadline), free.cluster, free.seconds)
+    check_schedule(dated, schedule)
+    assert overload(dated) is None
 
 
 def test_memory_that_suffices_for_no_schedule() -> None:

@@ -3,7 +3,8 @@
 The demand bound of Baruah, Mok and Rosier (1990), for several workers, release by heads and
 deadlines by tails: every task that can start at `a` at the earliest and must end by `b` at the
 latest does all of its work in [a, b]. Work is counted in thread-seconds on the workers where it is
-least, separately for each set of workers that some tasks are confined to.
+least, separately for each set of workers that some tasks are confined to. Where that proves nothing
+work is counted at prices of the workers (`priced_windows.py`), which is more where workers differ.
 """
 
 from __future__ import annotations
@@ -17,8 +18,16 @@ from numpy.typing import NDArray
 from orchestrator_core.costs.feasible import earliest_ends
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.engine.expand import expand
+from orchestrator_core.plan.bounds.priced_windows import fullest_window
+from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.ranks import latest_ends
+
+SURE = 1e-7
+"""By which part a window at prices is exceeded before it counts: schedules are checked as floats.
+"""
+
+SHOWN, DATES = 6, 8
+"""Workers, and tasks with their deadlines, that are written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,8 @@ class Overload:
 
     Attributes:
         units: single tasks that must run in it. workers: positions of those that can run them.
-        begin, end: seconds. work, capacity: thread-seconds.
+        begin, end: seconds. work, capacity: thread-seconds; if `priced`, seconds of all workers
+            together, for work that takes no fewer wherever it runs.
     """
 
     units: Ints
@@ -36,10 +46,39 @@ class Overload:
     end: float
     work: float
     capacity: float
+    priced: bool = False
+
+    def told(self, instance: Instance) -> str:
+        """In words."""
+        window = f"between {self.begin:.6g} s and {self.end:.6g} s"
+        if self.priced:
+            return (
+                f"wherever it runs, all workers together need {self.work:.6g} s for what has to be "
+                f"done {window}"
+            )
+        return (
+            f"{_names(instance, self.workers)} would have to do {self.work:.6g} thread-seconds of "
+            f"work {window}, and can do {self.capacity:.6g}"
+        )
+
+
+def _names(instance: Instance, workers: Ints) -> str:
+    names = [instance.cluster.names[w] for w in workers[:SHOWN].tolist()]
+    more = f" and {len(workers) - SHOWN} more" if len(workers) > SHOWN else ""
+    return f"worker {names[0]!r}" if len(workers) == 1 else f"workers {', '.join(names)}{more}"
+
+
+def dates(instance: Instance, tasks: list[int]) -> str:
+    """Some of the tasks with their deadlines, in words."""
+    graph = instance.graph
+    shown = [f"{graph.names[t]!r} ({graph.deadline[t]:.6g} s)" for t in sorted(tasks)[:DATES]]
+    return ", ".join(shown) + (f" and {len(tasks) - DATES} more" if len(tasks) > DATES else "")
 
 
 def overload(instance: Instance, seconds: float = np.inf) -> Overload | None:
     """The window that is overloaded most, or None; stops looking after so many wall seconds."""
+    if not np.isfinite(instance.graph.deadline).any():
+        return None
     problem, shortest = expand(instance), instance.best_seconds
     best = shortest[problem.task]
     head = (earliest_ends(instance.graph, shortest) - shortest)[problem.task]
@@ -58,7 +97,23 @@ def overload(instance: Instance, seconds: float = np.inf) -> Overload | None:
         )
         if worst is None or demand.work - demand.capacity > worst.work - worst.capacity:
             worst = demand
-    return worst
+    return worst or _at_prices(problem, head, tail)
+
+
+def _at_prices(problem: Problem, head: Floats, latest: Floats) -> Overload | None:
+    """What all workers together cannot do between the earliest starts and the latest ends."""
+    dated = np.flatnonzero(np.isfinite(latest))
+    if len(dated) == 0:
+        return None
+    last = float(latest[dated].max())
+    tail = last - latest[dated]
+    window = fullest_window(problem, head[dated], tail, dated)
+    if window.seconds <= last * (1 + SURE):
+        return None
+    begin, end = window.head, last - window.tail
+    inside = dated[(head[dated] >= begin) & (tail >= window.tail)]
+    work, workers = window.seconds - begin - window.tail, np.arange(problem.n_workers)
+    return Overload(inside, workers, begin, end, work, end - begin, priced=True)
 
 
 def least_work(instance: Instance) -> Floats:
