@@ -111,9 +111,10 @@ class PlanResult:
             for name, value in zip(self.objective.split(","), self.values, strict=False)
             if self.objective != "makespan"
         )
+        gap = self.gap if self.gap > OPTIMALITY_TOLERANCE else 0.0  # less is no gap, but rounding
         return (
             f"PlanResult({self.schedule!r}, {worth and worth + ', '}{self.status}, "
-            f"gap {100 * self.gap:.2g} %: bound {self.lower_bound:.6g} by {self.bound_method}; "
+            f"gap {100 * gap:.2g} %: bound {self.lower_bound:.6g} by {self.bound_method}; "
             f"by {self.planner} in {self.seconds:.2g} s)"
         )
 

@@ -40,6 +40,13 @@ def test_a_schedule_that_meets_its_bound_is_optimal(bound):
     assert result(10.0, bound).status is PlanStatus.OPTIMAL
 
 
+@pytest.mark.parametrize(
+    ("bound", "told"), [(10.0 / (1 + 1e-11), "optimal, gap 0 %:"), (10.0 / 1.001, "gap 0.1 %:")]
+)
+def test_a_gap_of_rounding_is_told_as_none(bound, told):
+    assert told in repr(result(10.0, bound))
+
+
 def test_nothing_is_known_about_a_schedule_without_a_bound():
     assert result(10.0, 0.0).gap == math.inf
     assert result(0.0, 0.0).status is PlanStatus.OPTIMAL
