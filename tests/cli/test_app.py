@@ -37,6 +37,12 @@ print(json.dumps([code, sorted({name.split(".")[0] for name in sys.modules})]))
 """
 
 
+def test_the_package_is_the_command_line_too() -> None:
+    done = python("-m", "orchestrator_core", "--version")
+    assert done.returncode == 0
+    assert orchestrator_core.__version__ in done.stdout
+
+
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
