@@ -45,7 +45,8 @@ def read_workflow(path: str | os.PathLike[str], format: str | None = None) -> Ta
 
     Raises:
         InvalidFormat: if the file is not in that format, or in none; it names file and line.
-        OSError: if there is no such file (FileNotFoundError), or it may not be read.
+        InvalidInput: if there is no such file; it is a FileNotFoundError, too.
+        OSError: if it may not be read.
     """
     return read(Source.load(path), format)[0]
 
@@ -57,7 +58,7 @@ def read_cluster(path: str | os.PathLike[str], format: str | None = None) -> Clu
     each machine, a WfFormat instance the machines on which it ran; an STG graph states none.
 
     Raises:
-        InvalidFormat, OSError: as `read_workflow`.
+        InvalidFormat, InvalidInput, OSError: as `read_workflow`.
     """
     return read(Source.load(path), format)[1]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from orchestrator_core.errors import InvalidFormat
+from orchestrator_core.errors import InvalidFormat, InvalidInput
 
 MAX_BYTES = 2 * 1024**3
 """Largest file that is read, after unpacking."""
@@ -31,6 +31,10 @@ _GZIP = b"\x1f\x8b"
 _CHUNK = 1024**2
 
 
+class MissingFile(InvalidInput, FileNotFoundError):
+    """There is no such file: an error of this package's own, and one that Python knows."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A file that is being read: where it lies, and its bytes."""
@@ -43,11 +47,14 @@ class Source:
         """The file, unpacked if it is gzip (whatever its name says).
 
         Raises:
-            OSError: if there is no such file, or it may not be read.
+            MissingFile: if there is no such file. OSError: if it may not be read.
             InvalidFormat: if it is empty, damaged, larger than the limits above, or a device.
         """
         name = os.fspath(path)
-        raw = _content(name)
+        try:
+            raw = _content(name)
+        except FileNotFoundError:
+            raise MissingFile(f"{name}: there is no such file") from None
         data = _unpack(name, raw) if raw.startswith(_GZIP) else raw
         data = data.removeprefix(BOM_UTF8)
         if not data.strip():

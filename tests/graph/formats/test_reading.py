@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from orchestrator_core.errors import InvalidFormat
+from orchestrator_core.errors import InvalidFormat, InvalidInput
 from orchestrator_core.graph import TaskGraph
 from orchestrator_core.graph.formats import FORMATS, read_cluster, read_workflow, source
 
@@ -54,9 +54,13 @@ def test_an_unknown_format_is_answered_with_the_known_ones() -> None:
         read_workflow(INSTANCES / "jsplib-ft06.txt", "dax")
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.stg"):
-        read_workflow(tmp_path / "nowhere.stg")
+@pytest.mark.parametrize("read", [read_workflow, read_cluster])
+@pytest.mark.parametrize("error", [FileNotFoundError, InvalidInput])
+def test_a_missing_file_is_named(
+    tmp_path: Path, read: Callable[[Path], object], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=r"nowhere\.stg: there is no such file"):
+        read(tmp_path / "nowhere.stg")
 
 
 @pytest.mark.parametrize("format", [None, *FORMATS])
