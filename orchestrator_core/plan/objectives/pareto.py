@@ -79,7 +79,8 @@ class ParetoFront:
         return "\n".join([head, *rows])
 
     def within(self, criterion: str, limit: float) -> ParetoPoint | None:
-        """The best point in the first criterion of those that keep a limit, such as a price.
+        """The best point in the first criterion of those that keep a limit, such as a price; None
+        if no point of the front keeps it.
 
         Raises:
             InvalidInput: if the front has no such criterion, or the limit is no number.
