@@ -31,4 +31,5 @@ def with_bodies(node: Node, bodies: Sequence[Graph]) -> Node:
         bodies=tuple(bodies),
         effects=node.effects,
         source=node.source,
+        context=node.context,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.ir.evaluate import traced
@@ -22,6 +24,7 @@ class Scan:
         body: takes constants, carry and slices, in this order, and returns carry and slices.
         reverse: from the last index to the first; slices stay at their indices.
         unroll: steps that are written out in one turn of the compiled loop.
+        effects, source, context: those of a node.
     """
 
     consts: tuple[Atom, ...]
@@ -35,6 +38,7 @@ class Scan:
     unroll: int = 1
     effects: frozenset[object] = frozenset()
     source: str = ""
+    context: Callable[[], Any] | None = None
 
     @classmethod
     def of(cls, node: Node) -> Scan:
@@ -53,6 +57,7 @@ class Scan:
             node.params["unroll"],
             node.effects,
             node.source,
+            node.context,
         )
 
     def node(self) -> Node:
@@ -71,6 +76,7 @@ class Scan:
             bodies=(self.body,),
             effects=self.effects,
             source=self.source,
+            context=self.context,
         )
 
     @property

@@ -16,5 +16,14 @@ def as_slices(node: Node) -> list[Node]:
         first[axis], last[axis] = at, at + output.shape[axis]
         at = last[axis]
         params = {"start_indices": tuple(first), "limit_indices": tuple(last), "strides": None}
-        made.append(of_primitive(lax.slice_p, node.inputs, (output,), params, source=node.source))
+        made.append(
+            of_primitive(
+                lax.slice_p,
+                node.inputs,
+                (output,),
+                params,
+                source=node.source,
+                context=node.context,
+            )
+        )
     return made

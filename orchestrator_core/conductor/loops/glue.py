@@ -31,7 +31,9 @@ def of_slice(node: Node, slice_: Value) -> Node | None:
     aval = node.output.aval
     made = Value(aval.update(shape=aval.shape[1:], sharding=None))
     inputs = [slice_ if each is stack else each for each in node.inputs]
-    return of_primitive(node.primitive, inputs, [made], params, source=node.source)
+    return of_primitive(
+        node.primitive, inputs, [made], params, source=node.source, context=node.context
+    )
 
 
 def _same(params: Params, length: int) -> Params:
