@@ -163,6 +163,11 @@ def test_a_long_convolution_is_counted_at_once() -> None:
     assert work_of_node(node, "cpu").flops == 2 * 10**6 * 10**5
 
 
+def test_nothing_is_combined_of_nothing() -> None:
+    node = only_node(lambda x: lax.reduce_sum_p.bind(x, axes=(1,), out_sharding=None), (5, 0))
+    assert work_of_node(node, "cpu").flops == 0
+
+
 def test_nothing_meets_nothing() -> None:
     def convolved(x: Any, w: Any) -> Any:
         return lax.conv_general_dilated(x, w, (1,), [(2, 2)])

@@ -22,7 +22,12 @@ from orchestrator_core.conductor.ir.node import Node
     "reduce_xor",
 )
 def reduction(node: Node) -> Work:
-    return Work(flops=node.inputs[0].size - made(node), nbytes=moved(node))
+    return Work(flops=_combined(node), nbytes=moved(node))
+
+
+def _combined(node: Node) -> int:
+    """How often two elements become one; of no elements none."""
+    return max(0, node.inputs[0].size - node.outputs[0].size)
 
 
 ARGUMENT_CALLS = {2: 7.0, 4: 4.6, 8: 4.6}
@@ -34,7 +39,7 @@ on two cores (2026), seven shapes along either axis: 2.0 to 3.0 ns, in 16 bits 3
 @rule("argmax", "argmin")
 def argument(node: Node) -> Work:
     """Comparing a pair of value and index takes eight operations."""
-    pairs, dtype = node.inputs[0].size - made(node), node.inputs[0].dtype
+    pairs, dtype = _combined(node), node.inputs[0].dtype
     is_whole = not is_inexact(dtype)
     calls = 0.0 if is_whole else pairs * ARGUMENT_CALLS.get(dtype.itemsize, ARGUMENT_CALLS[2])
     return Work(flops=8 * pairs, nbytes=moved(node), calls=calls)

@@ -10,6 +10,8 @@ from orchestrator_core.conductor.ir.node import Node
 @rule(
     "after_all",
     "create_token",
+    "empty",
+    "empty2",
     "expand_dims",
     "name",
     "optimization_barrier",
@@ -22,18 +24,13 @@ from orchestrator_core.conductor.ir.node import Node
     "tiled_store",
 )
 def free(node: Node) -> Work:
-    """The same bytes under another name."""
+    """The same bytes under another name, or bytes that nobody writes."""
     return Work()
 
 
 @rule("broadcast_in_dim", "concatenate", "copy", "copy_p", "iota", "pad", "rev", "transpose")
 def moving(node: Node) -> Work:
     return Work(nbytes=moved(node))
-
-
-@rule("empty", "empty2")
-def empty(node: Node) -> Work:
-    return Work(nbytes=0 * written(node))
 
 
 @rule("dynamic_slice", "gather", "slice")
