@@ -227,6 +227,12 @@ def test_a_deadline_that_cannot_be_met_is_missed_by_as_little_as_possible() -> N
     assert (found.workers, found.makespan) == (8, 1.0)
 
 
+def test_a_deadline_that_is_no_moment_is_refused() -> None:
+    instance = equal(tasks=8, workers=2)
+    with pytest.raises(InvalidInput, match="the deadline is no number of seconds"):
+        recommend(instance, heft(instance), deadline=math.nan, seconds=AMPLE)
+
+
 def test_the_numbers_that_are_possible_are_kept() -> None:
     instance = chain(workers=4)
     schedule = heft(instance)

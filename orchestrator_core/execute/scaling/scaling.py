@@ -124,6 +124,8 @@ def recommend(
         raise InvalidInput(
             f"from {minimum} to {maximum} workers: it must be 1 <= minimum <= maximum"
         )
+    if deadline is not None and math.isnan(deadline):
+        raise InvalidInput("the deadline is no number of seconds; give None where there is none")
     run = Resized(instance, schedule, now, events, lost)
     sizes = Sizes(run, kind or common_kind(run), held, time.perf_counter() + seconds)
     most = int(min(maximum, len(run.workers) + run.left, max(MOST_WORKERS, len(run.workers))))
