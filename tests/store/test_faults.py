@@ -218,9 +218,10 @@ class Mender:
         self._process.stdin.flush()
 
     def set_aside(self) -> int:
-        """How many files it has renamed, once it has written."""
+        """How many files it has renamed, once it has written and closed the database."""
         said, number = self._hear().split()
         assert said == "wrote"
+        self._process.wait(60)
         return int(number)
 
     def end(self) -> None:
