@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from orchestrator_core.errors import (
         InfeasibleInstance,
         InvalidBudget,
+        InvalidCertificate,
         InvalidCluster,
         InvalidFormat,
         InvalidGraph,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from orchestrator_core.graph.task_graph import TaskGraph
     from orchestrator_core.orchestrate import Orchestrator
     from orchestrator_core.plan.budget import Budget
+    from orchestrator_core.plan.certified import check_certificate
     from orchestrator_core.plan.check import check_schedule
     from orchestrator_core.plan.objective import Objective
     from orchestrator_core.plan.objectives.pareto import pareto
@@ -74,6 +76,7 @@ _HOME = {
     "InfeasibleInstance": "errors",
     "Instance": "costs.instance",
     "InvalidBudget": "errors",
+    "InvalidCertificate": "errors",
     "InvalidCluster": "errors",
     "InvalidFormat": "errors",
     "InvalidGraph": "errors",
@@ -108,6 +111,7 @@ _HOME = {
     "UnsupportedInstance": "errors",
     "Worker": "graph.cluster",
     "admit": "plan.realtime",
+    "check_certificate": "plan.certified",
     "check_replan": "plan.repair",
     "check_schedule": "plan.check",
     "feasibility": "plan.realtime",
@@ -134,6 +138,7 @@ __all__ = [
     "InfeasibleInstance",
     "Instance",
     "InvalidBudget",
+    "InvalidCertificate",
     "InvalidCluster",
     "InvalidFormat",
     "InvalidGraph",
@@ -168,6 +173,7 @@ __all__ = [
     "UnsupportedInstance",
     "Worker",
     "admit",
+    "check_certificate",
     "check_replan",
     "check_schedule",
     "feasibility",

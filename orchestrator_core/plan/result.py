@@ -53,9 +53,9 @@ class PlanResult:
             objective; seconds for the makespan.
         bound_method: how the bound was proven, such as ``critical path`` or ``CP-SAT``.
         bound_seconds: wall seconds of planning until it was proven.
-        certificate: why no schedule is shorter, for `check_certificate.verify`; None where the
-            method has none to give (CP-SAT). Where all times are whole ticks, `lower_bound` is what
-            it proves, rounded up to the next tick.
+        certificate: why no schedule is shorter, for `orchestrator_core.check_certificate`; None
+            where the method has none to give (CP-SAT). Where all times are whole ticks,
+            `lower_bound` is what it proves, rounded up to the next tick.
         planner: who made the schedule.
         reason: one sentence on why this planner's schedule, and why not better.
         seconds: wall seconds of planning.

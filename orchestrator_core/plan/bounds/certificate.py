@@ -150,6 +150,8 @@ class Case:
 class Certificate:
     """No schedule of the instance is shorter than `bound` seconds.
 
+    ``orchestrator_core.check_certificate(instance, certificate)`` derives that anew.
+
     Attributes:
         upper: the argument is for schedules shorter than this; None if for all.
         case: the argument.
