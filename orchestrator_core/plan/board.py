@@ -205,7 +205,8 @@ class Board:
         """When all has to have ended, by the deadlines; infinity where some of it may end later, or
         bounds are not on that end."""
         graph = self.instance.graph
-        ends = np.diff(graph.successor_ptr) == 0
+        # Not each of a task's instances has a consumer, though the task has.
+        ends = (np.diff(graph.successor_ptr) == 0) | (graph.count > 1)
         is_end = self.objective.primary == "makespan"
         return float(graph.deadline[ends].max()) if is_end and ends.any() else math.inf
 

@@ -63,6 +63,16 @@ def test_a_bound_beyond_some_deadlines_proves_nothing() -> None:
         assert board.bound.seconds == 12.0
 
 
+def test_what_nobody_waits_for_may_end_after_the_last_deadline() -> None:
+    """Of three equal tasks one is waited for, by what is due at 6 s: all take 12 s."""
+    builder = TaskGraph.build()
+    builder.task("part", seconds=3, count=3)
+    builder.task("whole", seconds=3, deadline=6)
+    builder.edge("part", "whole")
+    result = plan(Instance.price(builder.done(), Cluster([Worker("w0")])), Budget(iterations=50))
+    assert result.makespan == result.lower_bound == 12.0
+
+
 def test_the_solver_proposes_an_infinite_bound() -> None:
     found = ask(CpSatPlanner(), Brief(two_by_ten(), PATIENT))
     assert found.schedule is None
