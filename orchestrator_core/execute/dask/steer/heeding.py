@@ -41,14 +41,14 @@ class Heeding:
         """Those of the keys that have hints and were not sent yet may run only there."""
         if not self._hints or (cluster := self._roster.cluster()) is None:
             return
-        places: dict[tuple[object, ...], set[str]] = {}
+        # A layer's tasks share one hint.
+        places: dict[int, set[str]] = {}
         for key in keys:
             hint, task = self._hints.get(key), self._task(key)
             if hint is not None and task is not None and self._may_write(task):
-                said = hint.workers, tuple(sorted(hint.resources.items()))
-                if said not in places:
-                    places[said] = self._addresses(hint, cluster.workers)
-                self._written[key] = set(places[said])
+                if id(hint) not in places:
+                    places[id(hint)] = self._addresses(hint, cluster.workers)
+                self._written[key] = set(places[id(hint)])
                 task.worker_restrictions = self._written[key] or None
 
     def release(self, keys: Iterable[Key]) -> None:

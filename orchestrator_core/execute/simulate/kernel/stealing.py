@@ -109,6 +109,8 @@ def _balance(job: Job, s: State, p: Beliefs, b: Books) -> None:
         begin = ends[place]
     for unit, victim, thief in asked[:vain]:
         _believe_moved(b, unit, victim, thief, -1)
+        if not b.of[thief, GIVEN]:
+            b.load[thief, OCCUPANCY] = 0.0  # exactly, whatever rounding says
 
 
 @inlined
