@@ -18,6 +18,7 @@ from orchestrator_core.execute.advice import Advisor, NoAdvisor, check_advisor
 from orchestrator_core.execute.dask.config import Options, advisor_factory, resolve
 from orchestrator_core.execute.dask.guests import Guests
 from orchestrator_core.execute.dask.heirs import Heirs
+from orchestrator_core.execute.dask.leaving import take_all
 from orchestrator_core.execute.dask.place import Place
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.steer.override import Override
@@ -327,8 +328,4 @@ class OrchestratorPlugin(SchedulerPlugin):
                 undo.append(self.place.give_back)
             undo.append(lambda: session.stop(reason))
             undo.append(lambda: self.heirs.succeed(session.scheduler))
-        for step in undo:
-            try:
-                step()
-            except Exception:
-                log.exception("leaving the scheduler: one step failed, the others go on")
+        take_all(undo)

@@ -12,6 +12,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
@@ -26,6 +27,7 @@ from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
 from orchestrator_core.execute.dask.graphs.worked import Worked
+from orchestrator_core.execute.dask.leaving import take_all
 from orchestrator_core.execute.dask.plans.advisory import Advisory
 from orchestrator_core.execute.dask.plans.anew import Anew
 from orchestrator_core.execute.dask.plans.announcing import Announcing
@@ -147,19 +149,21 @@ class Session:
 
     def stop(self, reason: str) -> None:
         """Leave the scheduler as it was; runs that are still open are recorded as cancelled."""
-        for run in list(self._runs):
-            run.close("cancelled")
-        self.announcements.clear()
-        self.anew.cancel()
-        self.control.stop()
-        self.elastic.uninstall()
-        self.worked.uninstall()
-        self.steering.uninstall(reason)
-        for task in self._background:
-            task.cancel()
-        self.meters.leave()
-        self.settled.leave()
-        self.advisory.close()
+        take_all(
+            [
+                *(partial(run.close, "cancelled") for run in self._runs),
+                self.announcements.clear,
+                self.anew.cancel,
+                self.control.stop,
+                self.elastic.uninstall,
+                self.worked.uninstall,
+                lambda: self.steering.uninstall(reason),
+                *(task.cancel for task in self._background),
+                self.meters.leave,
+                self.settled.leave,
+                self.advisory.close,
+            ]
+        )
 
     def hire(self, options: Options, make_advisor: Callable[[], Advisor]) -> None:
         """Plan and record with another advisor until `dismiss`; it is loaded in the background."""
@@ -203,11 +207,15 @@ class Session:
 
     def _rest(self) -> None:
         """The steering has withdrawn: nobody else has anything to do either."""
-        self.anew.cancel()
-        self.control.stop()
-        self.elastic.uninstall()
-        self.worked.uninstall()
-        self.meters.leave()
+        take_all(
+            [
+                self.anew.cancel,
+                self.control.stop,
+                self.elastic.uninstall,
+                self.worked.uninstall,
+                self.meters.leave,
+            ]
+        )
 
     # --- graphs ------------------------------------------------------------------------------
 

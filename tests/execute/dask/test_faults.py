@@ -16,6 +16,7 @@ from orchestrator_core.execute.dask.graphs import snapshot
 from orchestrator_core.execute.dask.plans import line
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.execute.dask.steer import lookout, standstill
+from orchestrator_core.execute.dask.steer.alarm import Alarm
 from orchestrator_core.execute.dask.steer.director import Director
 from orchestrator_core.execute.dask.steer.restrict import Restrictor
 from orchestrator_core.execute.dask.steer.steering import Steering
@@ -92,6 +93,29 @@ async def test_an_override_that_fails_itself_is_answered_by_the_original(
         s.extensions["stealing"].steal_time_ratio(s.tasks["y-0-0"])
         await until(lambda: session.mode == "off")
         assert overrides(s) == set()
+        assert await c.submit(add, 2) == 3
+
+
+@pytest.mark.parametrize("withdraws", [False, True])
+@cluster_test()
+async def test_what_fails_while_it_leaves_keeps_nothing_else_there(
+    c: Client, s: Scheduler, a: Worker, b: Worker, withdraws: bool
+) -> None:
+    before = set(vars(s))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Alarm, "cancel", boom)
+        plugin = OrchestratorPlugin(mode="director", advisor=FixedAdvisor())
+        session = await start(s, plugin)
+        assert set(vars(s)) > before
+        await compute(c, "x")
+        if withdraws:
+            for _ in range(2):
+                session.fault("test", RuntimeError("broken"))
+            await until(lambda: session.mode == "off")
+        else:
+            await stop(s, plugin)
+        # That is how a plugin which withdrew hears of its removal.
+        assert set(vars(s)) - {"remove_plugin"} == before
         assert await c.submit(add, 2) == 3
 
 
