@@ -280,8 +280,8 @@ class TestDefault:
         assert {simulate_default(instance, seed=s).makespan for s in range(4)} == {1.0}
 
     def test_of_many_workers_with_room_it_goes_to_the_next(self) -> None:
-        """To look at all would take the scheduler too long: two threads each, and three tasks for
-        every second worker and none for the others if it went by what they have to do."""
+        """To look at all would take the scheduler too long: the first 24 tasks go to each of 24
+        workers in turn, and the next 12 to some of them again."""
         cluster = Cluster([Worker(f"w{i}", threads=2) for i in range(24)])
         tasks = [Task(f"t{i}", kind=f"k{i % 3}", seconds=1.0) for i in range(36)]
         done = where(simulate_default(price(tasks, [], cluster)))

@@ -22,7 +22,6 @@ from orchestrator_core.execute.dask.config import Options
 from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs import snapshot
 from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun, Announcements
-from orchestrator_core.execute.dask.graphs.hints import read_hints
 from orchestrator_core.execute.dask.graphs.recorder import Recorder
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
@@ -43,7 +42,7 @@ from orchestrator_core.execute.directives import Hold, Key, Slot
 from orchestrator_core.graph.cluster import Cluster
 
 if TYPE_CHECKING:
-    from distributed.scheduler import Scheduler, TaskState
+    from distributed.scheduler import Scheduler
 
 log = logging.getLogger("orchestrator.dask")
 
@@ -228,7 +227,8 @@ class Session:
         self.steering.renew(fresh)
         graph = snapshot.take(self.scheduler, fresh, wanted, self.roster)
         if self.steering.carrier is not None:
-            self._heed_announced([key for key in keys if key in watched])
+            announced = [key for key in keys if key in watched and key not in self._follows]
+            self.steering.heeding.arrive(announced)
             if graph.stated:
                 self.steering.heeding.note(graph.hints)
         if len(graph) < RECORDED_FROM:
@@ -240,14 +240,6 @@ class Session:
             self._early.append((graph, kept))
         else:
             self._begin_run(graph, kept, cluster)
-
-    def _heed_announced(self, keys: Collection[Key]) -> None:
-        """Those that no plan places run where their hints say."""
-        tasks: Mapping[Key, TaskState] = self.scheduler.tasks  # type: ignore[assignment]
-        left = [tasks[key] for key in keys if key in tasks and key not in self._follows]
-        if stated := snapshot.stated_of(left):
-            self.steering.heeding.note(read_hints(stated))
-            self.steering.heeding.heed(stated)
 
     def _begin_run(self, graph: Snapshot, wanted: frozenset[Key], cluster: Cluster) -> None:
         brief = len(graph) > (self.options.max_tasks or math.inf)

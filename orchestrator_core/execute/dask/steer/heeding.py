@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from orchestrator_core.execute.dask.graphs.hints import Hint
+from orchestrator_core.execute.dask.graphs.hints import Hint, read_hints
+from orchestrator_core.execute.dask.graphs.snapshot import stated_of
 from orchestrator_core.execute.dask.steer.live_tasks import NOT_STARTED
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Key
@@ -36,6 +37,13 @@ class Heeding:
     def note(self, hints: Mapping[Key, Hint]) -> None:
         """From now on these can be heeded."""
         self._hints.update({key: hint for key, hint in hints.items() if hint.says_where})
+
+    def arrive(self, keys: Iterable[Key]) -> None:
+        """Tasks that no plan places have come one by one: they run where their hints say."""
+        found = (self._task(key) for key in keys)
+        if stated := stated_of(task for task in found if task is not None):
+            self.note(read_hints(stated))
+            self.heed(stated)
 
     def heed(self, keys: Iterable[Key]) -> None:
         """Those of the keys that have hints and were not sent yet may run only there."""

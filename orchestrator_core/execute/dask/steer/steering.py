@@ -15,6 +15,7 @@ from distributed.metrics import monotonic, time
 
 from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs.epoch import Epoch
+from orchestrator_core.execute.dask.leaving import take_all
 from orchestrator_core.execute.dask.steer.alarm import Alarm
 from orchestrator_core.execute.dask.steer.awaiting import Awaiting
 from orchestrator_core.execute.dask.steer.carrier import Carrier
@@ -301,25 +302,15 @@ class Steering:
 
     def _undo(self, disable: Disable) -> None:
         """Does not raise: whatever of it fails, the rest of the plugin is to go, too."""
-        self._attempt(self._rescheduled.uninstall)
-        self._attempt(self._lookout.cancel)
-        self._attempt(self._alarm.cancel)
+        take_all([self._rescheduled.uninstall, self._lookout.cancel, self._alarm.cancel])
         carrier = self.tasks.carrier
         if carrier is None:
             return
         ours = [*disable.keys, *self.awaiting.clear()]
-        self._attempt(carrier.uninstall)
-        self._attempt(self.heeding.clear)
-        self._attempt(lambda: self.tasks.release(ours))
+        take_all([carrier.uninstall, self.heeding.clear, lambda: self.tasks.release(ours)])
         self.tasks.carrier = None
         # Nothing of ours stays on the loop for later.
-        self._attempt(lambda: self.tasks.decide_anew(ours, at_once=True))
-
-    def _attempt(self, step: Callable[[], None]) -> None:
-        try:
-            step()
-        except Exception:
-            log.exception("withdrawing failed; the remaining overrides only pass through")
+        take_all([lambda: self.tasks.decide_anew(ours, at_once=True)])
 
     def _give_up(self, disable: Disable) -> None:
         log.error("the plugin withdraws for good: %s", disable.reason)

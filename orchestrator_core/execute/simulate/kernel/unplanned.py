@@ -65,7 +65,7 @@ def _decide(job: Job, s: State, p: Beliefs, b: Books, what: int) -> None:
     elif what == ARRIVAL:
         arrived(job, s, b, who)
     elif what == SETTLE:
-        _refill(job, s, p, b)
+        _serve_queue(job, s, p, b, True)
         balance_if_due(job, s, p, b)
 
 
@@ -73,27 +73,21 @@ def _decide(job: Job, s: State, p: Beliefs, b: Books, what: int) -> None:
 def _ready(job: Job, s: State, p: Beliefs, b: Books, unit: int) -> None:
     if p.queued[unit]:
         join(s, queue_of(s), unit)
-        _serve_queue(job, s, p, b)
+        _serve_queue(job, s, p, b, False)
     else:
         _assign(job, s, p, b, unit, best_place(job, s, p, b, unit))
 
 
 @inlined
-def _serve_queue(job: Job, s: State, p: Beliefs, b: Books) -> None:
-    """Give what waits on the scheduler, as long as a worker has room."""
-    while s.root[queue_of(s)] >= 0:
-        worker = least_busy(job, p, b)
-        if worker < 0:
-            return
-        _assign(job, s, p, b, take_first(s, queue_of(s)), worker)
+def _serve_queue(job: Job, s: State, p: Beliefs, b: Books, ended: bool) -> None:
+    """Give what waits on the scheduler, as long as a worker has room; when units have `ended`, to
+    those with the most room.
 
-
-@inlined
-def _refill(job: Job, s: State, p: Beliefs, b: Books) -> None:
-    """The same after units have ended: Dask hears of one end at a time, and all others are full, so
-    that each worker gets its own room filled; by turns where several end at one moment."""
+    Dask hears of one end at a time, when all others are full, so that each worker gets its own room
+    filled; by turns where several end at one moment.
+    """
     while s.root[queue_of(s)] >= 0:
-        worker = most_room(job, p, b)
+        worker = most_room(job, p, b) if ended else least_busy(job, p, b)
         if worker < 0:
             return
         _assign(job, s, p, b, take_first(s, queue_of(s)), worker)

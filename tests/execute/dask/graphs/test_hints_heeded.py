@@ -35,6 +35,12 @@ def gated(number: int, gate: str) -> str:
     return where(number)
 
 
+def waiting_on(worker: Worker) -> list[Any]:
+    """Six tasks for this worker, which wait at the gate."""
+    with dask.annotate(orchestrator={"workers": [str(worker.name)]}):
+        return [delayed(gated)(i, "gate", dask_key_name=f"t-{i}") for i in range(6)]
+
+
 def hinted(tasks: int, prefix: str, **hint: Any) -> list[Any]:
     with dask.annotate(orchestrator=hint):
         return [delayed(where)(i, dask_key_name=f"{prefix}-{i}") for i in range(tasks)]
@@ -122,9 +128,7 @@ async def test_where_none_of_the_workers_is_left_it_runs_anywhere(
     c: Client, s: Scheduler, a: Worker, b: Worker
 ) -> None:
     _, plugin = await left(s)
-    gate, name = Event("gate"), str(a.name)
-    with dask.annotate(orchestrator={"workers": [name]}):
-        tasks = [delayed(gated)(i, "gate", dask_key_name=f"t-{i}") for i in range(6)]
+    gate, tasks = Event("gate"), waiting_on(a)
     futures = c.compute(tasks, optimize_graph=False)
     await until(lambda: "t-0" in s.tasks and s.tasks["t-0"].state == "processing")
     await a.close()
@@ -161,9 +165,7 @@ async def test_nothing_of_it_is_left_when_the_plugin_goes(
     c: Client, s: Scheduler, a: Worker, b: Worker
 ) -> None:
     _, plugin = await left(s)
-    gate = Event("gate")
-    with dask.annotate(orchestrator={"workers": [str(a.name)]}):
-        tasks = [delayed(gated)(i, "gate", dask_key_name=f"t-{i}") for i in range(6)]
+    gate, tasks = Event("gate"), waiting_on(a)
     with dask.annotate(workers=[b.address], orchestrator={"workers": [str(a.name)]}):
         tasks.append(delayed(gated)(6, "gate", dask_key_name="pinned"))
     futures = c.compute(tasks, optimize_graph=False)
