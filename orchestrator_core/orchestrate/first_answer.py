@@ -33,9 +33,6 @@ from orchestrator_core.plan.engine.compiled import interpreting
 from orchestrator_core.plan.objectives.judge import keeps
 from orchestrator_core.plan.schedule import Schedule
 
-MOST = 600
-"""Tasks of a small question: interpreted, an answer takes a few tenths of a second."""
-
 CHANCES = 2
 """Runs of Dask's own policy that are simulated in each race."""
 

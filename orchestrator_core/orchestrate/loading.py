@@ -9,6 +9,10 @@ from orchestrator_core.plan import warm
 LOADING = 2.5
 """Seconds that loading compiled code takes a process; worth it where planning may take as long."""
 
+MOST_BRISK = 600
+"""Tasks of a question that is answered without compiled code: interpreted, in some tenths of a
+second."""
+
 NOT_COMPILED = (
     f"not planned yet: what plans is being compiled, once on this machine, in {warm.COMPILING}"
 )
@@ -34,9 +38,7 @@ class Loading:
 
     def may_be_brisk(self, tasks: int) -> bool:
         """Is a question about so many tasks answered without compiled code?"""
-        from orchestrator_core.orchestrate.first_answer import MOST
-
-        return self.brisk and tasks <= MOST and not warm.is_loaded()
+        return self.brisk and tasks <= MOST_BRISK and not warm.is_loaded()
 
     def now(self) -> None:
         """Load, unless that was begun before."""

@@ -16,7 +16,7 @@ off without touching it. A wrong argument is refused where it is given; a wrong 
 is told once and passed over.
 
 `setting` says what a setting is, `known` which there are, `source` and its neighbours where they
-come from, `found` which of them wins.
+come from, `found` which of them wins. `dask_policy` is not ours: how Dask's own scheduler is set.
 """
 
 from __future__ import annotations

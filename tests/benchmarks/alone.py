@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import dask.config
+
 import orchestrator_core as oc
 
 SHOWS_ITSELF = True
@@ -34,11 +36,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Case:
-    """Tasks, and the threads of each worker."""
+    """Tasks, the threads of each worker, and what is set under ``distributed.scheduler``."""
 
     name: str
     threads: tuple[int, ...]
     steps: tuple[Step, ...]
+    settings: tuple[tuple[str, Any], ...] = ()
 
 
 def alike(tasks: int, seconds: float) -> tuple[Step, ...]:
@@ -85,6 +88,10 @@ CASES = (
     Case("5 chains, 1 + 3 threads", (1, 3), chains(5)),
     Case("6 chains, 2 + 2 threads", (2, 2), chains(6)),
     Case("tree of 16, 2 + 2 threads", (2, 2), tree(16)),
+    Case("fan of 6, never stolen", (1, 1, 1, 1), fan(6, 0.6), (("work-stealing", False),)),
+    Case("fan of 6, stolen each 0.1 s", (1,) * 4, fan(6, 0.6), (("work-stealing-interval", 100),)),
+    Case("40 alike, sent at once", (1, 8), alike(40, 0.3), (("worker-saturation", "inf"),)),
+    Case("40 alike, 2 a thread", (1, 8), alike(40, 0.3), (("worker-saturation", 2.0),)),
 )
 
 
@@ -103,7 +110,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _row(case: Case, repeats: int) -> dict[str, Any]:
-    took, simulated = _real(case, repeats), _simulated(case)
+    settings = {f"distributed.scheduler.{name}": value for name, value in case.settings}
+    with dask.config.set(settings):
+        took, simulated = _real(case, repeats), _simulated(case)
     off = statistics.mean(simulated) / statistics.mean(took) - 1.0
     print(
         f"{case.name:<30} {_said(took):>20} {_said(simulated):>20} {100 * off:>+4.0f} %", flush=True
@@ -134,7 +143,7 @@ def _real(case: Case, repeats: int) -> list[float]:
         f"w{i}": {"cls": Worker, "options": {"nthreads": threads}}
         for i, threads in enumerate(case.threads)
     }
-    scheduler = {"cls": Scheduler, "options": {"dashboard": False}}
+    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": ":0"}}
     dice = random.Random(1)
     with (
         SpecCluster(workers=workers, scheduler=scheduler, silence_logs=40) as cluster,  # type: ignore[no-untyped-call]

@@ -22,7 +22,7 @@ from orchestrator_core import (
     check_schedule,
 )
 from orchestrator_core.execute.advice import Advice
-from orchestrator_core.orchestrate import first_answer, first_schedule
+from orchestrator_core.orchestrate import first_answer, first_schedule, loading
 from orchestrator_core.orchestrate.forecast import Forecast
 from orchestrator_core.orchestrate.forecaster import IN_A_HURRY
 from orchestrator_core.orchestrate.keys import Keys
@@ -96,7 +96,7 @@ def test_it_is_a_short_searchs_or_what_is_stored(store: MemoryStore) -> None:
 def test_a_large_question_is_planned_at_full_strength(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first_answer, "MOST", len(sweep()) - 1)
+    monkeypatch.setattr(loading, "MOST_BRISK", len(sweep()) - 1)
     asked: list[str] = []
     monkeypatch.setattr(first_answer, "first_answer", lambda *_: asked.append("first answer"))
     assert Orchestrator(store, brisk=True).advise(sweep(), CLUSTER, "sweep").adopted
@@ -117,7 +117,7 @@ def test_only_large_runs_are_a_reason_to_load_ahead(
     monkeypatch.setattr(Loading, "now", lambda _: loaded.append(True))
     Orchestrator(store, brisk=True).warm_up()
     assert not loaded
-    monkeypatch.setattr(first_answer, "MOST", len(sweep()) - 1)
+    monkeypatch.setattr(loading, "MOST_BRISK", len(sweep()) - 1)
     Orchestrator(store, brisk=True).warm_up()
     assert loaded
 

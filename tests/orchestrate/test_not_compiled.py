@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator_core import Orchestrator
-from orchestrator_core.orchestrate import decider, first_answer
+from orchestrator_core.orchestrate import decider, loading
 from orchestrator_core.orchestrate.decider import MOST_INTERPRETED
 from orchestrator_core.orchestrate.loading import NOT_COMPILED
 from orchestrator_core.plan import warm
@@ -88,7 +88,7 @@ def test_the_first_large_run_is_a_reason_to_compile(
     brisk.advise(sweep(), CLUSTER, "sweep")
     brisk.record(run_of(sweep()))
     assert not compiling  # which takes long, and small questions do without
-    monkeypatch.setattr(first_answer, "MOST", len(sweep()) - 1)
+    monkeypatch.setattr(loading, "MOST_BRISK", len(sweep()) - 1)
     brisk.record(run_of(sweep()))
     assert compiling == [warm.SIMULATION]
     brisk.close()

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInstance
 from orchestrator_core.execute.simulate.kernel.beliefs import Beliefs
-from orchestrator_core.execute.simulate.kernel.stealing import INTERVAL, LEVELS
+from orchestrator_core.execute.simulate.kernel.stealing import LEVELS
 from orchestrator_core.graph.task_graph import Floats, Ints, TaskGraph
 from orchestrator_core.plan.engine.expand import Problem, frozen
-
-SATURATION = 1.1
-"""distributed.scheduler.worker-saturation"""
+from orchestrator_core.settings.dask_policy import DaskPolicy
 
 ROOT_DEPENDENCIES = 5
 """A root-like kind depends on fewer kinds, and on fewer tasks, than this."""
@@ -26,7 +24,9 @@ MOVE = 0.1
 """Seconds that a move is believed to cost beside its bytes."""
 
 
-def beliefs(instance: Instance, problem: Problem, mode: Ints, seconds: Floats) -> Beliefs:
+def beliefs(
+    instance: Instance, problem: Problem, mode: Ints, seconds: Floats, policy: DaskPolicy
+) -> Beliefs:
     """Where workers that seem alike are taken in the cluster's own order; see `reordered`.
 
     Args:
@@ -47,8 +47,9 @@ def beliefs(instance: Instance, problem: Problem, mode: Ints, seconds: Floats) -
         level=frozen(_levels(problem, seconds[kind], per_byte)),
         turn=frozen(own),
         order=frozen(own),
-        room=_whole(np.ceil(SATURATION * problem.worker_threads)),
-        phase=frozen(np.array([INTERVAL / 2])),
+        room=_room(problem, policy),
+        interval=frozen(np.array([policy.interval])),
+        phase=frozen(np.array([policy.interval / 2])),
         lot=_whole(np.random.default_rng(0).permutation(problem.n_tasks)),
     )
 
@@ -63,7 +64,7 @@ def reordered(known: Beliefs, seed: int) -> Beliefs:
     return known._replace(
         turn=_whole(turn),
         order=_whole(np.argsort(turn)),
-        phase=frozen(np.array([dice.uniform(0.0, INTERVAL)])),
+        phase=frozen(known.interval * dice.random()),
         lot=_whole(np.random.default_rng(seed).permutation(len(known.lot))),
     )
 
@@ -104,6 +105,12 @@ def _root_like(graph: TaskGraph, threads: int) -> NDArray[np.bool_]:
     few_kinds = np.bincount(kind, minlength=kinds) < ROOT_DEPENDENCIES
     few_tasks = np.bincount(kind, members[other], kinds) < ROOT_DEPENDENCIES
     return np.asarray((members > 2 * threads) & few_kinds & few_tasks)
+
+
+def _room(problem: Problem, policy: DaskPolicy) -> Ints:
+    """(w,) never more than there are."""
+    room = np.ceil(policy.saturation * problem.worker_threads)
+    return _whole(np.minimum(room, problem.n_tasks))
 
 
 def _levels(problem: Problem, seconds: Floats, per_byte: float) -> Ints:

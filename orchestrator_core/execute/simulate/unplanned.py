@@ -21,10 +21,14 @@ from orchestrator_core.execute.simulate.units import units_of
 from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.engine.expand import frozen
 from orchestrator_core.plan.schedule import Schedule
+from orchestrator_core.settings.dask_policy import DaskPolicy
 
 
 def simulate_default(
-    instance: Instance, believed: Mapping[str, float] | None = None, seed: int = 0
+    instance: Instance,
+    believed: Mapping[str, float] | None = None,
+    seed: int = 0,
+    policy: DaskPolicy | None = None,
 ) -> Schedule:
     """The schedule that Dask would come to by itself.
 
@@ -34,12 +38,14 @@ def simulate_default(
         believed: seconds that Dask expects of each kind of task; what is missing is taken as the
             mean over the kind's tasks and their eligible workers.
         seed: in which order workers are taken that Dask sees no difference between, however fast
-            they are, and when work is stolen; 0 for the cluster's own, and each half second.
+            they are, and when work is stolen; 0 for the cluster's own, and the middle of each
+            interval.
+        policy: how the scheduler is set; None for `DaskPolicy.configured`.
 
     Raises:
         InvalidInstance: if a believed duration is no finite number >= 0.
     """
-    return schedule_of(Unplanned(instance, believed).run(seed))
+    return schedule_of(Unplanned(instance, believed, policy).run(seed))
 
 
 class Unplanned:
@@ -50,12 +56,12 @@ class Unplanned:
     instance's own durations and links. As distributed 2026.8 does it:
 
         root-like task     of a kind with more than 2 tasks a thread and few dependencies: waits on
-                           the scheduler, goes to the least busy worker with room (saturation 1.1)
-                           after each task that ends
+                           the scheduler, goes to the least busy worker with room (saturation) after
+                           each task that ends
         any other task     is placed when its inputs are done: among the workers that hold an input,
                            where it is believed to start first (`worker_objective`); with no inputs,
                            on the least occupied worker with a free thread, if there is one
-        stealing           every second, which may begin at any moment of the first; see
+        stealing           once in an interval, at any moment of the first; see
                            `kernel/stealing.py`
         order on a worker  by priority: depth first through the graph, as dask.order does roughly;
                            a worker that has ended a task begins the next one that it has before it
@@ -67,14 +73,21 @@ class Unplanned:
     but releases, and no stock.
     """
 
-    def __init__(self, instance: Instance, believed: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        believed: Mapping[str, float] | None = None,
+        policy: DaskPolicy | None = None,
+    ) -> None:
         """Arguments and errors as of `simulate_default`."""
         self.instance = instance
         self.units = units_of(instance)
         problem = self.units.problem
         self._mode: Ints = first_modes(instance)[problem.task]
         seconds = expected(instance, believed or {})
-        self._beliefs = beliefs(instance, problem, self._mode, seconds)
+        self._beliefs = beliefs(
+            instance, problem, self._mode, seconds, policy or DaskPolicy.configured()
+        )
         inputs = problem.in_ptr, problem.in_task
         priority = at_once(depth_first, problem.topological, *inputs, problem.out_ptr)
         self._job = job_of(problem, self._mode, priority)

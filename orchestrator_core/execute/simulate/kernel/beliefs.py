@@ -30,7 +30,8 @@ class Beliefs(NamedTuple):
         level: (u,) class of what a move costs, or -1: never stolen.
         turn: (w,) in which order workers are taken that seem alike; order: (w,) the workers so.
         room: (w,) units that a worker is given at most of those that wait on the scheduler.
-        phase: (1,) seconds from the start to the first moment at which work is stolen.
+        interval: (1,) seconds from one moment at which work is stolen to the next; inf for never.
+        phase: (1,) seconds from the start to the first of them.
         lot: (u,) in which order units are asked for that may be stolen alike.
     """
 
@@ -43,6 +44,7 @@ class Beliefs(NamedTuple):
     turn: Ints
     order: Ints
     room: Ints
+    interval: Floats
     phase: Floats
     lot: Ints
 

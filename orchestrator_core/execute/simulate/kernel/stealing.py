@@ -35,9 +35,6 @@ from orchestrator_core.execute.simulate.kernel.what import WAKE
 from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.engine.compiled import inlined
 
-INTERVAL = 1.0
-"""distributed.scheduler.work-stealing-interval, seconds"""
-
 LEVELS = 15
 """Units are stolen by classes of what a move costs over what they compute; above, never."""
 
@@ -52,7 +49,7 @@ def balance_if_due(job: Job, s: State, p: Beliefs, b: Books) -> None:
     if now >= b.tick[0]:
         b.tick[0] = np.inf
         _balance(job, s, p, b)
-    if b.tick[0] == np.inf and _any_waits(job, b):
+    if b.tick[0] == np.inf and p.interval[0] < np.inf and _any_waits(job, b):
         b.tick[0] = _next_tick(p, now)
         note(s, b.tick[0], WAKE, -1)
 
@@ -60,9 +57,10 @@ def balance_if_due(job: Job, s: State, p: Beliefs, b: Books) -> None:
 @inlined
 def _next_tick(p: Beliefs, now: float) -> float:
     """The next moment after this one at which the scheduler's timer goes off."""
-    past = np.floor((now - p.phase[0]) / INTERVAL)
-    tick = p.phase[0] + INTERVAL * (past + 1)
-    return float(tick if tick > now else now + INTERVAL)
+    interval = p.interval[0]
+    past = np.floor((now - p.phase[0]) / interval)
+    tick = p.phase[0] + interval * (past + 1)
+    return float(tick if tick > now else now + interval)
 
 
 @inlined
