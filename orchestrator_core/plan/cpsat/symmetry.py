@@ -14,6 +14,7 @@ import numpy as np
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.plan.cpsat.expand import Expanded
 from orchestrator_core.plan.cpsat.variables import Variables
+from orchestrator_core.plan.engine.alike import classes
 
 Column = tuple[int, ...]
 """Units that are exchanged together, the one that sorts first."""
@@ -75,30 +76,10 @@ def _blocks(expanded: Expanded, tasks: list[int], edges: list[int]) -> list[list
 
 def worker_classes(instance: Instance) -> list[list[int]]:
     """Workers that may be exchanged: same supply, same seconds for all modes, same links."""
-    classes: list[list[int]] = []
-    for worker in range(len(instance.cluster)):
-        for group in classes:
-            if _exchangeable(instance, group[0], worker):
-                group.append(worker)
-                break
-        else:
-            classes.append([worker])
-    return [group for group in classes if len(group) > 1]
-
-
-def _exchangeable(instance: Instance, a: int, b: int) -> bool:
     cluster = instance.cluster
-    one, other = cluster.workers[a], cluster.workers[b]
-    if (one.threads, one.memory, one.resources) != (other.threads, other.memory, other.resources):
-        return False
-    if one.price != other.price:
-        return False
-    if not np.array_equal(instance.seconds[:, a], instance.seconds[:, b]):
-        return False
-    swapped = np.arange(len(cluster))
-    swapped[[a, b]] = b, a
+    supplies = [(w.threads, w.memory, w.resources, w.price) for w in cluster.workers]
     links = (cluster.latency, cluster.seconds_per_byte, cluster.encode_seconds_per_byte)
-    return all(np.array_equal(link, link[np.ix_(swapped, swapped)]) for link in links)
+    return [group for group in classes(supplies, instance.seconds, links) if len(group) > 1]
 
 
 def units_in_order(v: Variables) -> None:

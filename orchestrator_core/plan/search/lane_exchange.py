@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from orchestrator_core.graph.task_graph import Floats, Ints
+from orchestrator_core.plan.engine.alike import classes
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.search.lane_engine import LaneEngine, Solution
@@ -43,23 +45,20 @@ def _exchanged(problem: Problem, solution: Solution) -> Iterator[Solution]:
     that are alike, since that changes nothing."""
     seconds, place = best_seconds(problem), solution.place
     used, each = np.unique(place), np.arange(len(place))
+    number = _numbers(problem, seconds)
     for a in used.tolist():
         for b in range(problem.n_workers):
-            if a == b or (b < a and b in used) or _alike(problem, seconds, a, b):
+            if a == b or (b < a and b in used) or number[a] == number[b]:
                 continue
             to = np.where(place == a, b, np.where(place == b, a, place))
             to = np.where(np.isfinite(seconds[each, to]), to, place)
             yield Solution(solution.order, to, np.full(len(place), -1, dtype=np.int64))
 
 
-def _alike(problem: Problem, seconds: np.ndarray, a: int, b: int) -> bool:
-    """Do the workers differ by nothing but their names?"""
-    names = np.arange(problem.n_workers)
-    names[[a, b]] = b, a
-    turned = np.ix_(names, names)
+def _numbers(problem: Problem, seconds: Floats) -> Ints:
+    """(w,) the same number for workers that differ by nothing but their names."""
+    number = np.empty(problem.n_workers, dtype=np.int64)
     links = (problem.latency, problem.per_byte)
-    return (
-        problem.worker_threads[a] == problem.worker_threads[b]
-        and np.array_equal(seconds[:, a], seconds[:, b])
-        and all(np.array_equal(link, link[turned]) for link in links)
-    )
+    for k, members in enumerate(classes(problem.worker_threads.tolist(), seconds, links)):
+        number[members] = k
+    return number
