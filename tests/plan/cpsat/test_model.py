@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import time
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -220,6 +221,20 @@ def test_left_shift_orders_what_was_too_short_for_a_tick() -> None:
     assert shifted is not None
     check_schedule(instance, shifted)
     assert shifted.makespan == pytest.approx(0.6)
+
+
+def test_left_shift_of_many_tasks_in_a_row_takes_little_memory() -> None:
+    """Each of 1,000 tasks is to follow the one before: that takes 1.3 MB with the events. Told of
+    all pairs, the same takes 106 MB."""
+    instance = Instance.from_arrays(np.full((1000, 1), 2.0), [])
+    rough = Schedule([Assignment(f"t{k}", "w0", 3 * k, 3 * k + 2) for k in range(1000)])
+    tracemalloc.start()
+    shifted = left_shift(instance, rough)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert shifted is not None
+    assert shifted.makespan == 2000.0
+    assert most < 10e6
 
 
 def test_everything_can_be_done_within_the_serial_horizon() -> None:
