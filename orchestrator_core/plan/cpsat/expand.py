@@ -7,6 +7,7 @@ sought schedule takes are left out, and those that stay carry a head and a tail.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -115,7 +116,7 @@ def expand(
     reach: Reach | None = None,
     better: bool = False,
     *,
-    dates: bool = False,
+    dates: Iterable[float] = (),
 ) -> Expanded:
     """The instance in ticks.
 
@@ -124,11 +125,11 @@ def expand(
         most: ticks in the horizon, at most.
         reach: of the schedules that are not longer than `makespan`.
         better: where ticks are exact, look for what is shorter than `makespan` only.
-        dates: are deadlines whole ticks, too? A lease may begin as late as one allows.
+        dates: seconds that are whole ticks, too, if they are within the horizon.
     """
     horizon = serial_seconds(instance) if makespan is None else makespan
-    deadlines = instance.graph.deadline[instance.graph.deadline < horizon] if dates else ()
-    ticks = choose_ticks([*all_times(instance), *map(float, deadlines)], horizon, most)
+    within = [date for date in dates if date < horizon]
+    ticks = choose_ticks([*all_times(instance), *within], horizon, most)
     end = ticks.ceil(horizon)
     if better and ticks.exact and makespan is not None:
         end -= 1

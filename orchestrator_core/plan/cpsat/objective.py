@@ -2,8 +2,9 @@
 
 Each criterion is a whole expression times a unit; the definitions are those of
 `objectives/values.py`. Where prices, weights or bytes have no common unit they are rounded down.
-The optimum is the true one where the ticks are exact; where they round, a lease may come out a tick
-too long, so that nothing is proven of the price.
+The optimum is the true one where the ticks are exact, also for due dates if tardiness counts more
+than the price. Where they round, a lease may come out a tick too long, so that nothing is proven of
+the price.
 
 What a model for another objective must not do: take its horizon from a schedule's makespan, cut
 off choices by makespan heads and tails, or exchange workers of different price.

@@ -60,12 +60,18 @@ class ObjectiveCpSat:
         from orchestrator_core.plan.cpsat.model import build_model
         from orchestrator_core.plan.cpsat.objective import minimise
 
-        expanded = expand(brief.instance, dates="price" in brief.objective.criteria)
-        if len(brief.instance.graph) == 0 or not expanded.ticks.exact:
+        instance, criteria = brief.instance, brief.objective.criteria
+        deadlines = _deadlines(instance, criteria)
+        expanded = expand(instance, dates=[*deadlines, *_due_dates(instance, criteria)])
+        settles = expanded.ticks.exact
+        if not settles:
+            expanded = expand(instance, dates=deadlines)
+        if len(instance.graph) == 0 or not expanded.ticks.exact:
             yield Proposal(note="its times are no whole numbers of a tick")
             return
         v = build_model(expanded)
-        yield from _search(brief, v, minimise(v, brief.objective), self._solver(brief.budget))
+        solver = self._solver(brief.budget)
+        yield from _search(brief, v, minimise(v, brief.objective), solver, settles)
 
     def _solver(self, budget: Budget) -> cp_model.CpSolver:
         from orchestrator_core.plan.cpsat.solver import new_solver
@@ -81,9 +87,26 @@ class ObjectiveCpSat:
         return solver
 
 
+def _deadlines(instance: Instance, criteria: tuple[str, ...]) -> list[float]:
+    """Seconds at which a lease may begin, beside those at which something is ready: as late as a
+    deadline allows."""
+    return instance.graph.deadline.tolist() if "price" in criteria else []
+
+
+def _due_dates(instance: Instance, criteria: tuple[str, ...]) -> list[float]:
+    """The same for due dates, where tardiness counts more than the price."""
+    if "price" not in criteria or "tardiness" not in criteria[: criteria.index("price")]:
+        return []
+    graph = instance.graph
+    dates: list[float] = graph.due[graph.weight > 0].tolist()
+    return dates
+
+
 def _search(
-    brief: Brief, v: Variables, minimised: Minimised, solver: cp_model.CpSolver
+    brief: Brief, v: Variables, minimised: Minimised, solver: cp_model.CpSolver, settles: bool
 ) -> Iterator[Proposal]:
+    """Args: settles: is the optimum of the model one of the instance in all criteria? If not, it
+    is in the first."""
     from orchestrator_core.plan.cpsat.rough import rough_schedule
     from orchestrator_core.plan.cpsat.thread import BetterBound, End, SearchThread, Solution
 
@@ -102,7 +125,7 @@ def _search(
             elif isinstance(event, BetterBound) and math.isfinite(event.ticks):
                 yield Proposal(lower_bound=minimised.lower_bound(event.ticks), method="CP-SAT")
             elif isinstance(event, End):
-                yield _ended(brief, event.status, worth)
+                yield _ended(brief, event.status, worth if settles else [])
                 return
             elif time.perf_counter() > until:
                 return

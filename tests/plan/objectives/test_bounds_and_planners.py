@@ -148,6 +148,26 @@ def test_a_lease_begins_as_late_as_a_deadline_allows() -> None:
     assert max(p.lower_bound for p in proposals) == pytest.approx(5.0)
 
 
+@pytest.mark.parametrize(("due", "settled"), [(5.5, True), (5.123456789012, False)])
+def test_a_lease_begins_as_late_as_a_due_date_allows(due: float, settled: bool) -> None:
+    """All times are multiples of 1 s but the due date: w1, which b needs from 10 to 11 s, costs 6.5
+    if `a` waits there until 4.5 s, and 7 if it begins at 4 s; with w2 for `a` it is 6.9. Where the
+    date has no tick in common with the rest, nothing is said of the price."""
+    tasks = [
+        Task("c", seconds=10, eligible=("w0",)),
+        Task("a", seconds=1, due=due, eligible=("w1", "w2")),
+        Task("b", seconds=1, eligible=("w1",)),
+    ]
+    workers = [Worker("w0"), Worker("w1", price=3600.0), Worker("w2", price=3600.0 * 5.9)]
+    graph = TaskGraph.from_tasks(tasks, [Edge("c", "b")])
+    instance = Instance.price(graph, Cluster(workers))
+    brief = Brief(instance, Budget(iterations=2000), Objective.of("tardiness,price"))
+    proposals = list(ObjectiveCpSat().plan(brief))
+    assert max(p.lower_bound for p in proposals) == 0.0
+    assert any(p.schedule is not None for p in proposals)
+    assert proposals[-1].least == (pytest.approx((0.0, 12.0 - due)) if settled else None)
+
+
 def test_what_takes_no_time_is_not_paused() -> None:
     """The output of `a` takes 5 bytes until `b` is released, unless both are done just then."""
     tasks = [
