@@ -141,7 +141,8 @@ def _has_limits(instance: Instance, worker: int) -> bool:
 
 
 def _has_costs(instance: Instance, workers: list[int]) -> bool:
-    """Does a transfer between two of them, or an encoding on one of them, take any time?"""
+    """Does a transfer between two of them take any time, or an encoding on one of them or for one
+    of them? What is sent to two of them is encoded twice."""
     graph, cluster = instance.graph, instance.cluster
     if graph.n_edges == 0:
         return False
@@ -155,6 +156,7 @@ def _has_costs(instance: Instance, workers: list[int]) -> bool:
         bool(cluster.latency[inside].any())
         or taken(cluster.seconds_per_byte[inside])
         or taken(cluster.encode_seconds_per_byte[workers])
+        or taken(cluster.encode_seconds_per_byte[:, workers])
     )
 
 

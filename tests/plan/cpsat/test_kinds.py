@@ -85,6 +85,25 @@ def test_workers_with_more_to_say_stay_apart(
     assert kinds_of(instance).instance is instance
 
 
+def test_what_is_sent_to_two_workers_of_a_kind_is_encoded_for_each() -> None:
+    """The output of `a`, there after 1 s, is encoded until 2 s for one worker and until 3 s for the
+    other; both consumers take 5 s. Encoded once, it would all end at 7 s."""
+    tasks = [
+        Task("a", seconds=1, output_bytes=1, eligible=("x",)),
+        Task("b", seconds=5, count=2, eligible=("k",)),
+    ]
+    workers = [Worker("x"), Worker("k0", kind="k"), Worker("k1", kind="k")]
+    encode = [[0.0, 1.0, 1.0], [0.0] * 3, [0.0] * 3]
+    instance = Instance.price(
+        TaskGraph.from_tasks(tasks, [Edge("a", "b")]),
+        Cluster.from_matrices(workers, encode_seconds_per_byte=encode),
+    )
+    found = ask(CpSatPlanner(), Brief(instance, Budget(seconds=60.0)))
+    assert found.schedule is not None
+    check_schedule(instance, found.schedule)
+    assert (found.schedule.makespan, found.lower_bound) == (8.0, 8.0)
+
+
 def test_many_identical_processors_are_proven_at_once() -> None:
     """Sixty tasks of 1, 2 and 3 on seven workers: 120 / 7 is reached, rounded up."""
     tasks = [Task(f"t{i}", seconds=1 + i % 3) for i in range(60)]
