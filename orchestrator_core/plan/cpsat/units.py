@@ -16,13 +16,21 @@ def whole_units(demands: Sequence[float], capacity: float) -> tuple[list[int], i
     """Integer demands and capacity that allow whatever the given ones (>= 0) allow.
 
     Exact where the demands are multiples of a common unit. Otherwise both sides are rounded down,
-    which is a relaxation: ``sum(d) <= c`` implies ``sum(floor(d)) <= floor(c)``.
+    which is a relaxation: ``sum(d) <= c`` implies ``sum(floor(d)) <= floor(c)``. What is far more
+    than there is counts as a little more than twice of it, whatever it is: a capacity may be 0, and
+    solvers' numbers have 64 bits.
     """
     unit = _common_unit([d for d in demands if d > 0], capacity)
     if unit is not None:
-        return [round(d / unit) for d in demands], math.floor(capacity / unit * (1 + _NOISE))
-    unit = capacity / MOST_UNITS
-    return [math.floor(d / unit * (1 - _NOISE)) for d in demands], MOST_UNITS
+        limit = math.floor(capacity / unit * (1 + _NOISE))
+        return [min(round(d / unit), 2 * limit + 1) for d in demands], limit
+    return [_rounded_down(d, capacity) for d in demands], MOST_UNITS
+
+
+def _rounded_down(demand: float, capacity: float) -> int:
+    if demand > 2 * capacity:
+        return 2 * MOST_UNITS + 1
+    return math.floor(demand / capacity * MOST_UNITS * (1 - _NOISE)) if demand > 0 else 0
 
 
 def _common_unit(demands: list[float], capacity: float) -> float | None:

@@ -71,6 +71,8 @@ def test_seconds_of_a_tick_are_not_off_by_accumulated_noise() -> None:
         ([0.5, 0.25, 0.0], 1.0, ([2, 1, 0], 4)),
         ([0.1, 0.2], 0.3, ([1, 2], 3)),
         ([], 5.0, ([], 1)),
+        ([1.0, 1e30], 3.0, ([1, 7], 3)),
+        ([1.0, 0.0], 0.0, ([1, 0], 0)),
     ],
 )
 def test_amounts_with_a_unit_are_exact(
@@ -81,10 +83,19 @@ def test_amounts_with_a_unit_are_exact(
 
 @given(
     st.lists(st.floats(min_value=0.0, max_value=1e12), min_size=1, max_size=6),
-    st.floats(min_value=1.0, max_value=1e12),
+    st.just(0.0) | st.floats(min_value=1.0, max_value=1e12),
 )
 def test_what_fits_in_amounts_fits_in_whole_units(demands: list[float], capacity: float) -> None:
     whole, limit = whole_units(demands, capacity)
     assert limit <= MOST_UNITS
     if sum(demands) <= capacity:
         assert sum(whole) <= limit
+
+
+@pytest.mark.parametrize("capacity", [0.0, 1e-300, 0.7])
+def test_what_is_more_than_there_is_stays_so(capacity: float) -> None:
+    """Amounts without a unit, the least of them 1.4 times the largest capacity."""
+    whole, limit = whole_units([0.987654321, 1e30 / 7, 0.0], capacity)
+    assert whole[0] > limit
+    assert limit < whole[1] < 2**32
+    assert whole[2] == 0
