@@ -41,9 +41,10 @@ def load(p: Problem, s: Arcs, order: Ints, worker: Ints, lane: Ints) -> float:
         s.order[x], s.rank[t] = t, x
         s.ahead[t] = s.behind[t] = -1
         s.flag[t] = 0
+        if s.seconds[t].min() == 0.0:
+            s.counts[4] += 1
         if lane[t] < 0:
             s.lane[t] = -1
-            s.counts[4] += 1
         else:
             link(s, t, lane[t], s.length[lane[t]])
     s.start[:], s.end[:], s.tail[:] = -1.0, -1.0, -1.0

@@ -41,7 +41,7 @@ class Arcs(NamedTuple):
         old_tail_task, old_tail: (2n,) log of tails.
         moved: (k, 7) log of tasks moved: task, lane, place, rank, worker, and who was ahead and
             behind.
-        counts: [critical, stamp, old times, moved, tasks without a lane, work, old tails].
+        counts: [critical, stamp, old times, moved, tasks that may have no lane, work, old tails].
         slot: [place, least and most rank, ahead and behind of who was taken off] and slot_time:
             [head, tail], found last.
         credit: (2, kinds). value: [current, best].

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from orchestrator_core import Budget, Instance, plan
 from orchestrator_core.plan.engine.decoder import decode
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.lists.orders import heft
+from orchestrator_core.plan.objective import MAKESPAN
 from orchestrator_core.plan.search.arc_anneal import anneal_arcs, load
 from orchestrator_core.plan.search.arc_state import new_arcs
+from orchestrator_core.plan.search.lane_engine import LaneEngine
 from tests.strategies import random_instance
 
 
@@ -83,3 +86,14 @@ def test_no_task_comes_to_where_it_may_not_run(seed, heat):
         sorted(arcs.row[x, i] for x in range(len(arcs.length)) for i in range(arcs.length[x]))
         == each.tolist()
     )
+
+
+def test_what_takes_no_time_on_one_worker_only_may_end_last():
+    """The second task takes 1 s on w0, and none on w1, where its input arrives at 3 s: it has a
+    lane at first, and none once it has been moved."""
+    instance = Instance.from_arrays([[1.0, 3.0], [1.0, 0.0]], [(0, 1, 3.0)], seconds_per_byte=2 / 3)
+    engine = LaneEngine(instance, MAKESPAN, 0)
+    engine.begin(engine.solution_of(plan(instance, Budget(iterations=0), ["heft"]).schedule))
+    engine.go(200, 1 << 40, 10.0, 0.0, True)
+    assert engine.steps == 200
+    assert engine.value == engine.schedule().makespan == 2.0
