@@ -173,9 +173,7 @@ def _units(instance: Instance, ticks: Ticks, horizon: int, reach: Reach | None) 
             inputs=inputs[u],
             consumers=tuple(consumers[u]),
             release=ticks.floor(float(graph.release[task])),
-            deadline=horizon
-            if np.isinf(graph.deadline[task])
-            else min(horizon, ticks.floor(float(graph.deadline[task]))),
+            deadline=min(horizon, capped(ticks, float(graph.deadline[task]), horizon)),
         )
         for u, (task, number) in enumerate(keys)
     )

@@ -42,6 +42,14 @@ def test_proves_the_optimum() -> None:
     assert proposal.note == "searched to the end"
 
 
+def test_a_deadline_far_away_is_none() -> None:
+    """In ticks of 0.1 s it would be infinite."""
+    seconds = [[0.1], [0.2], [0.4]]
+    instance = Instance.from_arrays(seconds, [], deadline=[1e308, 1e308, 0.5])
+    proposal = ask(CpSatPlanner(), Brief(instance, ENOUGH))
+    assert proposal.lower_bound == pytest.approx(0.7)
+
+
 def test_proposals_are_news_and_rise() -> None:
     bounds, spans = [], []
     for proposal in CpSatPlanner().plan(Brief(KNOWN[3].instance, ENOUGH)):
