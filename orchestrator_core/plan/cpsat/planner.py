@@ -21,8 +21,9 @@ from orchestrator_core.plan.schedule import Schedule
 LEAST_SECONDS = 0.05
 """With less, a solver would be stopped before it has begun."""
 
-LARGEST = Size(literals=4000, intervals=3000)
-"""Beyond, the model was measured to find and prove nothing within seconds."""
+LARGEST = Size(literals=4000, intervals=3000, inputs=50_000)
+"""Beyond, the model was measured to find and prove nothing within seconds; of more inputs it is not
+even made within one."""
 
 WORK_PER_ITERATION = 1e-3
 """Deterministic units of work for each iteration of a budget: a thousand are about a second."""

@@ -17,19 +17,27 @@ class Size:
         literals: choices of task instances that have more than one, and for each edge the sources
             from which a delay counts.
         intervals: of pieces on the workers where they may run.
+        inputs: outputs that task instances wait for; each instance may wait for thousands.
     """
 
     literals: int
     intervals: int
+    inputs: int = 0
 
     def within(self, largest: Size) -> bool:
-        return self.literals <= largest.literals and self.intervals <= largest.intervals
+        return (
+            self.literals <= largest.literals
+            and self.intervals <= largest.intervals
+            and self.inputs <= largest.inputs
+        )
 
     def over(self, largest: Size) -> str:
-        """Which of both is too large, in words."""
+        """Which of them is too large, in words."""
         if self.literals > largest.literals:
             return f"{self.literals} choices and delays; CP-SAT is tried up to {largest.literals}"
-        return f"{self.intervals} intervals; CP-SAT is tried up to {largest.intervals}"
+        if self.intervals > largest.intervals:
+            return f"{self.intervals} intervals; CP-SAT is tried up to {largest.intervals}"
+        return f"{self.inputs} inputs; CP-SAT is tried up to {largest.inputs}"
 
 
 def size_of(instance: Instance) -> Size:
@@ -41,4 +49,8 @@ def size_of(instance: Instance) -> Size:
     pieces = np.array([len(graph.checkpoints(t)) + 1 for t in range(len(graph))])
     away = np.where(workers > 1, workers, 0)[graph.producer]
     uses = graph.multiplicity * graph.count[graph.consumer]
-    return Size(literals + int((away * uses).sum()), int((workers * pieces * graph.count).sum()))
+    return Size(
+        literals=literals + int((away * uses).sum()),
+        intervals=int((workers * pieces * graph.count).sum()),
+        inputs=int(uses.sum()),
+    )

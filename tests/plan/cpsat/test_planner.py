@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.graph import Task, Worker
+from orchestrator_core.graph import Edge, Task, Worker
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.cpsat.planner import CpSatPlanner
@@ -109,9 +109,19 @@ def test_size_counts_what_the_model_has() -> None:
     pinned = instance_of([Task(f"t{i}", seconds=1) for i in range(50)], [Worker("w0")])
     assert size_of(pinned) == Size(literals=0, intervals=50)
     free = Instance.from_arrays([[1.0, 2.0], [2.0, 1.0]], [(0, 1, 1.0)])
-    assert size_of(free) == Size(literals=6, intervals=4)
+    assert size_of(free) == Size(literals=6, intervals=4, inputs=1)
     reason = CpSatPlanner(largest=Size(5, 100)).unsupported(free)
     assert reason == "its size: 6 choices and delays; CP-SAT is tried up to 5"
+
+
+def test_inputs_of_all_from_all_make_a_model_large() -> None:
+    """400 instances that each need the outputs of 400: no choice of a worker, few intervals, but
+    160,000 precedences, which take seconds to state."""
+    tasks = [Task("map", seconds=2, count=400), Task("reduce", seconds=1, count=400)]
+    edges = [Edge("map", "reduce", multiplicity=400)]
+    instance = instance_of(tasks, [Worker("w0", threads=3)], edges)
+    reason = CpSatPlanner().unsupported(instance)
+    assert reason == "its size: 160000 inputs; CP-SAT is tried up to 50000"
 
 
 def test_interchangeable_workers_do_not_make_a_model_large() -> None:
