@@ -135,7 +135,7 @@ def _solver(v: Variables, limits: Limits, work: float | None, share: float) -> c
     solver = new_solver()
     parameters = solver.parameters
     parameters.random_seed = limits.seed % 2**31
-    parameters.relative_gap_limit = limits.gap / (1.0 + limits.gap)
+    parameters.relative_gap_limit = 1.0 - 1.0 / (1.0 + limits.gap)  # of the makespan; 1 for any
     left = max(0.0, limits.until - time.time())
     if work is None:
         parameters.max_time_in_seconds = share * left

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import threading
@@ -48,6 +49,14 @@ def test_a_deadline_far_away_is_none() -> None:
     instance = Instance.from_arrays(seconds, [], deadline=[1e308, 1e308, 0.5])
     proposal = ask(CpSatPlanner(), Brief(instance, ENOUGH))
     assert proposal.lower_bound == pytest.approx(0.7)
+
+
+def test_any_schedule_will_do_where_the_gap_may_be_infinite() -> None:
+    brief = Brief(_hard(), Budget(seconds=60.0, gap=math.inf))
+    proposal = ask(CpSatPlanner(), brief)
+    assert proposal.schedule is not None
+    check_schedule(brief.instance, proposal.schedule)
+    assert proposal.note == "searched to the end"
 
 
 def test_proposals_are_news_and_rise() -> None:
