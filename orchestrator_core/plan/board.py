@@ -30,7 +30,7 @@ from orchestrator_core.plan.objectives.finished import finished
 from orchestrator_core.plan.objectives.judge import Judge, Value
 from orchestrator_core.plan.planner import Brief, Proposal
 from orchestrator_core.plan.reason import reason_of, title_of
-from orchestrator_core.plan.result import Attempt, PlanResult
+from orchestrator_core.plan.result import OPTIMALITY_TOLERANCE, Attempt, PlanResult
 from orchestrator_core.plan.schedule import Schedule
 
 ROUNDING = 1e-6
@@ -117,10 +117,11 @@ class Board:
 
     @property
     def good_enough(self) -> bool:
-        """Is the gap what the budget asks for, or is there no schedule?"""
+        """Is the gap what the budget asks for, or what counts as none? Or is there no schedule?"""
         if self.value is None:
             return self.infeasible
-        enough = self.judge.optimal(self.value, self.bound.seconds, self.budget.gap)
+        gap = max(self.budget.gap, OPTIMALITY_TOLERANCE)
+        enough = self.judge.optimal(self.value, self.bound.seconds, gap)
         return enough or self.settled
 
     @property

@@ -155,6 +155,18 @@ def test_it_stops_when_the_gap_is_small_enough() -> None:
     assert result.gap <= 0.3
 
 
+def test_it_stops_when_the_schedule_counts_as_optimal() -> None:
+    """Durations that are no whole numbers of a tick are rounded down where CP-SAT proves: its bound
+    stays a little below the makespan, however long it goes on."""
+    given = topcuoglu()
+    instance = Instance(given.graph, given.cluster, given.seconds * math.pi)
+    found = plan(instance, planners=["heft"]).makespan
+    proof = Fake(lambda _: Proposal(lower_bound=found * (1 - 1e-7)), name="proof")
+    after = Fake(lambda _: Proposal(), name="after")
+    result = plan(instance, Budget(seconds=5.0), _registry=(HEFT, proof, after))
+    assert (result.status, len(proof.asked), after.asked) == (PlanStatus.OPTIMAL, 1, [])
+
+
 def test_a_chain_is_optimal_by_its_critical_path() -> None:
     instance = Instance.from_arrays(np.ones((5, 2)), [(i, i + 1, 1) for i in range(4)], latency=1.0)
     result = plan(instance)
