@@ -117,7 +117,7 @@ def _check_deadlines(graph: TaskGraph, seconds: Floats) -> None:
         return
     best = np.minimum.reduceat(seconds.min(axis=1), graph.mode_ptr[:-1])
     end = earliest_ends(graph, best)
-    late = end > graph.deadline * (1 + 1e-9)  # as exact as schedules are checked
+    late = end * (1 - 1e-9) > graph.deadline  # as exact as schedules are checked
     if late.any():
         task = int(graph.topological[np.argmax(late[graph.topological])])
         raise InfeasibleInstance(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import sys
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,11 @@ class TestInfeasible:
             price(Task("a", seconds=1.0), task, on=worker)
         assert caught.value.task == "b"
         assert "task 'b'" in str(caught.value)
+
+    def test_a_deadline_may_be_the_largest_number(self) -> None:
+        """A little more than that is no number, and warned of."""
+        last = Task("a", seconds=1.0, deadline=sys.float_info.max)
+        assert Instance.price(TaskGraph.from_tasks([last]), Cluster([Worker("w")])).seconds == 1.0
 
     def test_a_deadline_behind_a_chain(self) -> None:
         """1 s + 2 s cannot end by 2.5 s, on however many workers."""
