@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.scaling.resized import Resized
 from orchestrator_core.execute.scaling.sizes import Elasticity, Sizes, elasticity_of
 from orchestrator_core.graph.finer_kind import plain_kind
@@ -41,6 +42,7 @@ class Remaining:
         now: seconds from the start of the run.
         events: what has happened, as for a repair; what nobody reports went as planned.
         followed: is the schedule in force? Otherwise it says only how much there is to do.
+        keys: what the host calls its tasks.
     """
 
     instance: Instance
@@ -48,6 +50,7 @@ class Remaining:
     now: float = 0.0
     events: tuple[Event, ...] = ()
     followed: bool = True
+    keys: Collection[Key] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,8 @@ class Control:
         except OrchestratorError as error:
             log.debug("it cannot be told what is left of a run: %s", error)
             return None
-        return Remaining(instance, steered.course.schedule, sight.now, events, followed)
+        schedule, keys = steered.course.schedule, steered.run.snapshot.keys
+        return Remaining(instance, schedule, sight.now, events, followed, keys)
 
     # --- looking -----------------------------------------------------------------------------
 

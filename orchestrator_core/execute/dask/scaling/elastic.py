@@ -26,6 +26,7 @@ from distributed.metrics import monotonic
 from orchestrator_core.execute.dask.scaling.downscaling import Grouping, spared
 from orchestrator_core.execute.dask.scaling.replaced import Replaced
 from orchestrator_core.execute.dask.scaling.sizing import Question, thought
+from orchestrator_core.execute.directives import Key
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, WorkerState
@@ -50,11 +51,11 @@ PLAIN = frozenset({"target", "n", "key", "attribute"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What was recommended, `until` a moment of the monotonic clock, for runs of these `tasks`; is
-    the plan of each of them `followed`?"""
+    """What was recommended, `until` a moment of the monotonic clock, for runs of tasks of these
+    `keys`; is the plan of each of them `followed`?"""
 
     advice: Recommendation
-    tasks: frozenset[str]
+    keys: frozenset[Key]
     until: float
     followed: bool = True
 
@@ -178,11 +179,11 @@ class Elastic:
 
     def _has_others(self, answer: Answer) -> bool:
         """Is there anything to run that the answer knows nothing of?"""
-        scheduler, tasks = self._scheduler, answer.tasks
-        waiting = any(str(task.key) not in tasks for task in scheduler.queued)
-        waiting |= any(str(task.key) not in tasks for task in scheduler.unrunnable)
+        scheduler, keys = self._scheduler, answer.keys
+        waiting = any(task.key not in keys for task in scheduler.queued)
+        waiting |= any(task.key not in keys for task in scheduler.unrunnable)
         return waiting or any(
-            str(task.key) not in tasks
+            task.key not in keys
             for worker in scheduler.workers.values()
             for task in worker.processing
         )
@@ -223,9 +224,9 @@ class Elastic:
         if isinstance(advice, Exception):
             self._fault("elastic", advice)
             return
-        tasks = frozenset(name for run in question.runs for name in run.instance.graph.names)
+        keys = frozenset(key for run in question.runs for key in run.keys)
         followed = all(run.followed for run in question.runs)
-        self._answer = Answer(advice, tasks, self._next + took + FRESH_SECONDS, followed)
+        self._answer = Answer(advice, keys, self._next + took + FRESH_SECONDS, followed)
 
 
 def _grouping(

@@ -24,7 +24,8 @@ from orchestrator_core.execute.scaling.scaling import Remaining
 from orchestrator_core.graph.task import Edge, Task
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Assignment, Schedule
-from tests.execute.dask.cluster import add, cluster_test, until, wait_for
+from tests.execute.dask.advisors import PricedAdvisor, all_on_first, plugin_of
+from tests.execute.dask.cluster import add, cluster_test, start, stop, until, wait_for
 
 THREE = [("127.0.0.1", 1)] * 3
 TEN = 10.0
@@ -40,7 +41,7 @@ def run_of(scheduler: Scheduler, tasks: Sequence[str], edges: Sequence[Edge] = (
     graph = TaskGraph.from_tasks([Task(name, seconds=TEN) for name in tasks], edges)
     home = cluster.names[0]
     rows = [Assignment(name, home, TEN * i, TEN * (i + 1)) for i, name in enumerate(tasks)]
-    return Remaining(Instance.price(graph, cluster), Schedule(rows))
+    return Remaining(Instance.price(graph, cluster), Schedule(rows), keys=tasks)
 
 
 def elastic_on(
@@ -435,3 +436,29 @@ def test_dask_still_asks_what_we_answer() -> None:
     asked = inspect.signature(Scheduler.adaptive_target).parameters
     assert list(asked) == ["self", "target_duration"]
     assert set(inspect.signature(Scheduler.workers_to_close).parameters) > PLAIN
+
+
+# --- by the plugin ---------------------------------------------------------------------------
+
+
+@cluster_test(nthreads=THREE)
+async def test_tasks_whose_keys_hold_tokens_are_the_runs_own(
+    c: Client, s: Scheduler, *workers: Worker
+) -> None:
+    """Most keys of Dask do, and names do not: taken for somebody else's, the tasks of a planned run
+    left every answer to Dask."""
+    plugin = plugin_of(PricedAdvisor(all_on_first, seconds=TEN))
+    session = await start(s, plugin)
+    keys = [f"chain-{i}-{'0123456789abcdef' * 2}" for i in range(3)]
+    graph = {keys[0]: (wait_for, "go"), keys[1]: (add, keys[0]), keys[2]: (add, keys[1])}
+    (last,) = c.get(graph, keys[2:], sync=False)
+    await until(lambda: keys[0] in s.tasks and s.tasks[keys[0]].state == "processing")
+    home = s.tasks[keys[0]].processing_on
+    while session.elastic._answer is None:
+        await target_of(c)
+    closing = session.elastic._chosen(1, None)
+    assert closing is not None, "who goes is said by the plan"
+    assert {worker.address for worker in closing} == s.workers.keys() - {home.address}
+    await Event("go").set()
+    assert await last == 3
+    await stop(s, plugin)
