@@ -99,8 +99,10 @@ def disable(address: Address) -> None:
     from orchestrator_core.execute.dask import remote
 
     with remote.connect(address) as client:
+        was_there = remote.is_enabled(client)
         written = remote.disable(client)
-    results().print("disabled", soft_wrap=True)
+    done = "disabled" if was_there else "was not enabled, nothing changed"
+    results().print(done, soft_wrap=True)
     if not written:
         remark("note: not all runs were written in time")
 

@@ -86,25 +86,28 @@ def enable(client: Client, **options: Any) -> bool:
     return added
 
 
-def disable(client: Client, timeout: float = STOP_SECONDS) -> bool:
-    """Take the plugin off; were all runs written within `timeout` seconds?
+def is_enabled(client: Client) -> bool:
+    """Is the plugin on the scheduler, and at work?"""
+    return _can_be_asked(client, "status")
 
-    Raises:
-        ClusterError: if it is not there.
-    """
-    status(client)
-    return bool(remove_plugin(client, timeout))
+
+def disable(client: Client, timeout: float = STOP_SECONDS) -> bool:
+    """Take the plugin off, if it is there; were all runs written within `timeout` seconds?"""
+    return not is_enabled(client) or bool(remove_plugin(client, timeout))
 
 
 def _ask(client: Any, question: str, **arguments: Any) -> Answer:
-    handlers = client.sync(_handlers, client)
-    if f"orchestrator_{question}" not in handlers:
+    if not _can_be_asked(client, question):
         raise ClusterError(
             f"the plugin is not on the scheduler at {_address(client)}; put it there with "
             f"`orchestrator live enable {_address(client)}`"
         )
     answer: Answer = client.sync(_call, client, question, arguments)
     return answer
+
+
+def _can_be_asked(client: Any, question: str) -> bool:
+    return f"orchestrator_{question}" in client.sync(_handlers, client)
 
 
 async def _handlers(client: Any) -> list[str]:
