@@ -262,7 +262,7 @@ def _load(name: str) -> None:
 
 def _waits() -> bool:
     """Is what is missing waited for: since that is asked for, or can be kept nowhere?"""
-    return os.environ.get(WAIT) == "wait" or warm_notes.folder() is None
+    return os.environ.get(WAIT, "").strip().lower() == "wait" or warm_notes.folder() is None
 
 
 def _runs() -> dict[str, Callable[[], None]]:

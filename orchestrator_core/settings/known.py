@@ -103,7 +103,7 @@ _ALL = (
     Setting("worker_price", "of a worker, for an hour", reading.price, levels=WORKER),
     Setting("cache", "folder of measured devices", reading.text, levels=MACHINE),
     Setting("plan_cache", "folder of conducted plans; off for none", reading.text, levels=MACHINE),
-    Setting("compile", "wait: compile planners before they are used", reading.text, levels=MACHINE),
+    Setting("compile", "wait: compile planners before they are used", reading.wait, levels=MACHINE),
 )
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _ALL}

@@ -94,6 +94,14 @@ def yes_or_no(value: object) -> bool:
     return said in YES
 
 
+def wait(value: object) -> str:
+    """The word ``wait``, in letters of any size."""
+    found = text(value).lower()
+    if found != "wait":
+        raise InvalidInput("is not wait")
+    return found
+
+
 def patience(value: object) -> float:
     """Seconds >= 0, in the same ways; YAML and TOML users may mean 0 by False."""
     said = 0.0 if value is False else value

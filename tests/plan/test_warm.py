@@ -131,13 +131,17 @@ def test_the_process_in_the_background_compiles_what_simulates(
     assert group == [str(warm.POLITE)] * warm.AUTOGROUP.exists()
 
 
-def test_what_is_missing_is_compiled_aside_and_not_waited_for(cold: list[str], monkeypatch) -> None:
+@pytest.mark.parametrize("said", ["wait", " WAIT"])
+def test_what_is_missing_is_compiled_aside_and_not_waited_for(
+    cold: list[str], monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """Unless somebody says that it is to be, in letters of any size as for other settings."""
     assert warm.is_missing(warm.SIMULATION)
     assert cold == ["background"]
     warm_notes.note(warm.SIMULATION)
     assert not warm.is_missing(warm.SIMULATION)
     assert warm.is_missing("heft")
-    monkeypatch.setenv(warm.WAIT, "wait")
+    monkeypatch.setenv(warm.WAIT, said)
     assert not warm.is_missing("heft")
 
 

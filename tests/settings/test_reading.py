@@ -28,6 +28,7 @@ UNDERSTOOD = [
     ("min_gain", 0, 0.0),
     ("report", "off", False),
     ("report", 1, True),
+    ("compile", " WAIT", "wait"),
     ("min_tasks", "12", 12),
     ("hung_after", "0s", 0.0),
     ("plan_wait", "150ms", 0.15),
@@ -83,6 +84,7 @@ REFUSED = [
     ("plan_wait", True, "is no time >= 0"),
     ("plan_wait", timedelta(seconds=-1), "is no time >= 0"),
     ("mode", 3, "mode = 3 is no mode"),
+    ("compile", "now", "compile = 'now' is not wait"),
 ]
 
 

@@ -32,8 +32,8 @@ what is not ours."""
 
 def file_for(what: str, goal: Goal, ending: str) -> Path | None:
     """Where something is kept for a goal, this device and this build; None if nowhere."""
-    given = os.environ.get(VARIABLE)
-    if given == "off":
+    given = os.environ.get(VARIABLE, "").strip()
+    if given.lower() == "off":
         return None
     try:
         place = Path(given) if given else folder() / "plans"

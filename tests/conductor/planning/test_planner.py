@@ -180,6 +180,18 @@ def test_files_that_cannot_be_read_are_no_plans(
     assert taken.pins == [None, None]
 
 
+@pytest.mark.parametrize("said", ["off", "OFF", " Off "])
+def test_whoever_wants_none_kept_gets_no_folder_of_that_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ORCHESTRATOR_PLAN_CACHE", said)
+    monkeypatch.setattr(planner, "WORTH_DISK_S", 0.0)
+    install(monkeypatch, tiling=exponentials)
+    np.testing.assert_allclose(conduct(function)(X), function(X), rtol=1e-6)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_a_folder_nothing_is_remembered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
