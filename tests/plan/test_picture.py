@@ -56,8 +56,9 @@ def test_of_a_front_some_points_are_written_out() -> None:
     assert len(lines) < 10
 
 
-def test_of_a_conflict_some_tasks_are_written_out() -> None:
-    said = repr(Infeasible(tuple(f"t-{i}" for i in range(1000)), "Too late.", "load", True))
+@pytest.mark.parametrize("reason", ["Too late", "Too late."])
+def test_of_a_conflict_some_tasks_are_written_out(reason: str) -> None:
+    said = repr(Infeasible(tuple(f"t-{i}" for i in range(1000)), reason, "load", True))
     assert said == (
         "Infeasible(Too late. By load; in conflict: 't-0', 't-1', 't-2', 't-3', 't-4' and 995 more,"
         " and no fewer)"

@@ -39,7 +39,8 @@ class Infeasible:
         more = f" and {n - SHOWN:,} more" if n > SHOWN else ""
         least = ", and no fewer" if self.smallest and n else ""
         tasks = f"{some or 'no dates'}{more}{least}"
-        return f"Infeasible({self.reason} By {self.method}; in conflict: {tasks})"
+        why = self.reason.rstrip(".")
+        return f"Infeasible({why}. By {self.method}; in conflict: {tasks})"
 
 
 @dataclass(frozen=True, slots=True)
