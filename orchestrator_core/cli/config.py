@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,7 +85,7 @@ def _sources() -> list[Source]:
 def _prefect() -> Source | None:
     try:
         found: Source | None = importlib.import_module(PREFECT).for_command_line()
-    except ImportError:
+    except (ImportError, RuntimeError):  # it is not installed, or there is no home
         return None
     return found
 
@@ -143,5 +143,5 @@ def _shown(found: Found) -> str:
 
 def _short(value: str) -> str:
     """A path at home as people say it, beginning with ``~``; all else as it is."""
-    home = str(Path.home())
+    home = os.path.expanduser("~")  # which is no path where there is no home
     return f"~{value.removeprefix(home)}" if value.startswith(f"{home}/") else value

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy.engine import URL, make_url
@@ -23,14 +25,15 @@ def default_url() -> URL:
     `orchestrator/schedules.db` in the user's data directory.
 
     Raises:
-        StoreError: if that is no URL that can be read.
+        StoreError: if that is no URL that can be read, or the user has no home.
     """
     found = find(SETTINGS["store"], (environment(), Source("Dask", _in_dask), pyproject()))
     if found.value is not None:
         return to_url(found.value)
     from platformdirs import user_data_path
 
-    return _of_file(user_data_path("orchestrator", appauthor=False) / "schedules.db")
+    with _at_home():
+        return _of_file(user_data_path("orchestrator", appauthor=False) / "schedules.db")
 
 
 def to_url(location: str | os.PathLike[str] | URL | None = None) -> URL:
@@ -128,7 +131,20 @@ def _in_dask(setting: Setting) -> Stated | None:
 
 
 def _of_file(path: Path) -> URL:
-    return _supported(URL.create("sqlite", database=str(path.expanduser().absolute())))
+    with _at_home():
+        return _supported(URL.create("sqlite", database=str(path.expanduser().absolute())))
+
+
+@contextmanager
+def _at_home() -> Iterator[None]:
+    """Containers run under numbers that nobody has given a home, and then HOME may be missing."""
+    try:
+        yield
+    except RuntimeError:
+        raise StoreError(
+            "the database would be in a home directory, and there is none; set HOME, or "
+            "ORCHESTRATOR_DB to a URL or to an absolute path"
+        ) from None
 
 
 def _supported(url: URL) -> URL:

@@ -15,6 +15,7 @@ from orchestrator_core.cli import config as command
 from orchestrator_core.settings import SETTINGS
 from orchestrator_core.settings.source import Source, mapping
 from tests.cli.conftest import Invoke
+from tests.homeless import leave_home
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +114,23 @@ def test_it_works_where_prefect_is_not_installed(
 ) -> None:
     monkeypatch.setitem(sys.modules, command.PREFECT, None)  # type: ignore[arg-type]
     assert invoke("config", "--show-origin").code == 0
+
+
+def test_it_works_where_there_is_no_home(
+    invoke: Invoke, project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prefect cannot even be imported there."""
+    leave_home(monkeypatch)
+    told = invoke("config")
+    assert told.code == 0
+    assert "there is none; set HOME" in " ".join(told.out.split())
+    monkeypatch.setenv("ORCHESTRATOR_DB", str(database))
+
+    def unable(name: str) -> None:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(command.importlib, "import_module", unable)
+    assert invoke("config").code == 0
 
 
 def test_a_path_at_home_is_short_for_people_and_whole_for_programs(

@@ -26,6 +26,7 @@ from orchestrator_core.plan import warm, warm_notes
 from orchestrator_core.plan.engine.locked import locked
 from orchestrator_core.plan.result import PlanResult
 from tests.cli.conftest import Invoke
+from tests.homeless import leave_home
 
 
 @pytest.fixture
@@ -222,6 +223,17 @@ def test_a_place_for_compiled_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     check = solver.check_compiled_cache()
     assert check.verdict is Verdict.WARNING
     assert "NUMBA_CACHE_DIR" in check.mend
+
+
+def test_without_a_home_there_is_no_place_for_compiled_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    leave_home(monkeypatch)
+    check = solver.check_compiled_cache()
+    assert check.verdict is Verdict.BAD
+    assert "NUMBA_CACHE_DIR" in check.mend
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert solver.check_compiled_cache().verdict is Verdict.GOOD
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,19 @@ def check_compiled_cache() -> Check:
     """May numba keep compiled code, or is it compiled anew in every process? Is all of it there?"""
     from platformdirs import user_cache_path
 
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    place = Path(given) if given else user_cache_path("orchestrator", appauthor=False)
+    name, given = "compiled code", os.environ.get("NUMBA_CACHE_DIR")
+    try:
+        place = Path(given) if given else user_cache_path("orchestrator", appauthor=False)
+    except RuntimeError:
+        return bad(
+            name,
+            "has no place: there is no home directory, and nothing can be planned",
+            "set HOME, or NUMBA_CACHE_DIR to a folder that can be written",
+        )
     if may_write(place):
-        return good("compiled code", f"is kept in {place}: {_how_much()}")
+        return good(name, f"is kept in {place}: {_how_much()}")
     return warning(
-        "compiled code",
+        name,
         f"cannot be kept: no file can be made in {place}; each process compiles it anew",
         f"make {place} a folder that can be written, or set NUMBA_CACHE_DIR to one",
     )
