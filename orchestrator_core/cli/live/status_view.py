@@ -115,7 +115,8 @@ def _figures(run: Answer) -> list[tuple[str, Text, str]]:
     elif "predicted" in run:
         rows += [("planned end", Text(words.seconds(run["predicted"]), "bold"), "")]
     if "lower_bound" in run:
-        rows += [("lower bound", Text(words.seconds(run["lower_bound"])), "no plan ends earlier")]
+        bound = Text(words.seconds(run["lower_bound"]))
+        rows += [("lower bound", bound, "no plan ends earlier at the durations expected")]
         rows += [("Dask alone", Text(words.seconds(run["default_predicted"])), "by simulation")]
         source = SOURCES.get(run["cache"], "planned anew")
         took = words.seconds(run["planning_seconds"])
