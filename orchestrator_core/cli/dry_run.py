@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator_core import words
 from orchestrator_core.cli.effort import DEFAULT_SECONDS, Effort
+from orchestrator_core.cli.flow_says import kept
 from orchestrator_core.cli.machines import Machines
 from orchestrator_core.cli.pricing import price
 from orchestrator_core.cli.question import Question
@@ -95,7 +96,10 @@ def _answer(
     result = question.in_pace(answer.result)
     predicted += result.makespan
     run = _run_of(question, result, cache, predicted, Keys.of(instance.graph, instance.cluster))
-    return DryRun(question.name, instance, run, result, cache, question.notes, predicted, lead)
+    notes = question.notes
+    if question.deadline is not None:
+        notes = (*notes, kept(question.deadline, predicted))
+    return DryRun(question.name, instance, run, result, cache, notes, predicted, lead)
 
 
 def _planned(

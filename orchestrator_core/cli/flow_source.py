@@ -6,30 +6,40 @@ To import a module of flows means to import Prefect, which takes seconds.
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
 from orchestrator_core.cli.target import FlowTarget
 
 DECORATORS = ("flow", "optimized_flow")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 LARGEST = 2_000_000
 """Bytes of a source that is read."""
 
 
 def name_in_source(target: FlowTarget) -> str | None:
     """The flow's name; None where the source alone does not tell it for certain."""
-    path = file_of(target.source)
-    if path is None or not target.attribute:
-        return None
-    try:
-        if path.stat().st_size > LARGEST:
-            return None
-        module = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return None
-    return _name(module, target.attribute)
+    function = _function(target)
+    return None if function is None else _decorated(function.decorator_list[0], function.name)
+
+
+def stated_in_source(target: FlowTarget) -> dict[str, Any]:
+    """The arguments of the flow's decorator whose values stand there: numbers, text, collections of
+    them. What its module would have to be asked for is left out."""
+    function = _function(target)
+    if function is None or _decorated(function.decorator_list[0], function.name) is None:
+        return {}
+    call = function.decorator_list[0]
+    found: dict[str, Any] = {}
+    for keyword in call.keywords if isinstance(call, ast.Call) else ():
+        if keyword.arg is not None:
+            with contextlib.suppress(ValueError, TypeError, SyntaxError, RecursionError):
+                found[keyword.arg] = ast.literal_eval(keyword.value)
+    return found
 
 
 def file_of(source: str) -> Path | None:
@@ -48,17 +58,25 @@ def file_of(source: str) -> Path | None:
     return Path(spec.origin)
 
 
-def _name(module: ast.Module, attribute: str) -> str | None:
-    """Of the one function of that name at the top level, if nothing else there has its name."""
-    bound = [statement for statement in module.body if attribute in _binds(statement)]
+def _function(target: FlowTarget) -> Function | None:
+    """The one function of that name at the top level, if nothing else there has its name, and one
+    decorator makes something of it."""
+    path = file_of(target.source)
+    if path is None or not target.attribute:
+        return None
+    try:
+        if path.stat().st_size > LARGEST:
+            return None
+        module = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
+    bound = [statement for statement in module.body if target.attribute in _binds(statement)]
     if len(bound) != 1 or _has_star(module):
         return None
     (function,) = bound
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+    if not isinstance(function, Function) or len(function.decorator_list) != 1:
         return None
-    if len(function.decorator_list) != 1:
-        return None
-    return _decorated(function.decorator_list[0], function.name)
+    return function
 
 
 def _binds(statement: ast.stmt) -> set[str]:

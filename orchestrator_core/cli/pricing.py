@@ -3,8 +3,10 @@ taught."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from orchestrator_core.cli.flow_says import Says, says
 from orchestrator_core.cli.machines import EQUAL_WORKERS, Machines
 from orchestrator_core.cli.question import Question
 from orchestrator_core.cli.target import FileTarget, FlowTarget
@@ -57,16 +59,46 @@ def _price_flow(
 ) -> Question:
     from orchestrator_core.cli.flow_object import flow_name
 
-    flow, origin = flow_name(target)
+    (flow, origin), said = flow_name(target), says(target)
     run = _latest(store, flow, origin)
     if run is not None and not target.parameters:
-        return _price_run(flow, run, machines, orchestrator)
+        found = _price_run(flow, run, machines, orchestrator)
+        notes = () if machines.asked() is not None else _other_workers(said, run)
+    else:
+        found, notes = _trace(target, flow, origin, said, machines, orchestrator, store), ()
+    return replace(found, notes=(*found.notes, *notes, *said.notes()), deadline=said.deadline)
+
+
+def _trace(
+    target: FlowTarget,
+    flow: str,
+    origin: str,
+    said: Says,
+    machines: Machines,
+    orchestrator: Orchestrator,
+    store: Store,
+) -> Question:
     from orchestrator_core.cli.traced import known_cluster, traced_question
 
-    asked = machines.asked()
-    cluster, notes = known_cluster(store) if asked is None else (asked, ())
+    notes: tuple[str, ...] = ()
+    if (cluster := machines.asked()) is None:
+        if (cluster := said.cluster) is None:
+            cluster, notes = known_cluster(store)
+        else:
+            notes = ("workers as its decorator says; say others with --workers",)
     cluster = machines.linked(cluster)
     return traced_question(target, flow, origin, cluster, notes, orchestrator, store)
+
+
+def _other_workers(said: Says, run: RunRecord) -> tuple[str, ...]:
+    """What is to be said where the next run will have more or fewer workers than that one had."""
+    if said.workers is None or said.workers[0] == len(run.cluster):
+        return ()
+    count, had = said.workers[0], len(run.cluster)
+    return (
+        f"its decorator asks for {count} workers, and this plan is for the {had} of that run: "
+        "say others with --workers",
+    )
 
 
 def _latest(store: Store, flow: str, origin: str) -> RunRecord | None:

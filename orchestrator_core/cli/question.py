@@ -20,6 +20,7 @@ class Question:
         pessimistic: where durations were learned: the graph with those that are rarely exceeded.
         lead: seconds from the first submission of the flow to the start of its first task.
         coming: what the flow's code submits later, and when.
+        deadline: seconds from the first submission by which the flow has to end, if it has to.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Question:
     pessimistic: Instance | None = None
     lead: float = 0.0
     coming: tuple[Part, ...] = ()
+    deadline: float | None = None
 
     def in_pace(self, result: PlanResult) -> PlanResult:
         """The plan at the pace of the flow's code, which the plan knows nothing of."""

@@ -28,6 +28,13 @@ def dask_config() -> Source:
     return Source("Dask", look)
 
 
+def processors() -> int:
+    """How many Dask counts on this machine, and shares out to the workers that it starts here."""
+    from dask.system import CPU_COUNT
+
+    return CPU_COUNT or 1
+
+
 def _key(setting: Setting) -> str:
     """``min-tasks``; what a worker says about itself stands in a section of its own."""
     if setting.name.startswith("worker_"):

@@ -294,6 +294,24 @@ def test_another_flow_of_that_name_is_not_planned_instead(
     assert "run cccccccc" in found["notes"][0]
 
 
+def test_what_its_decorator_says_is_heeded_or_said(
+    invoke: Invoke, tmp_path: Path, store: ScheduleStore
+) -> None:
+    """Its two tasks take 3.2 s on the two workers of its last run."""
+    path = tmp_path / "my_flow.py"
+    said = "deadline=2, objective='price', cluster_kwargs={'n_workers': 4}"
+    path.write_text(f"@optimized_flow({said})\ndef pipeline(): ...", encoding="utf-8")
+    store.add_run(replace(a_run(), origin=f"{place_of(str(path))}:pipeline"))
+    _, workers, objective, deadline = json.loads(invoke("plan", f"{path}:pipeline", "--json").out)[
+        "notes"
+    ]
+    assert workers.startswith("its decorator asks for 4 workers, and this plan is for the 2")
+    assert objective == "this plan is for the makespan; runs of the flow are for price"
+    assert deadline.startswith("the deadline of 2.00 s is missed by 1.2")
+    asked = json.loads(invoke("plan", f"{path}:pipeline", "-w", "fast:count=4", "--json").out)
+    assert len(asked["notes"]) == 3
+
+
 def test_a_flow_is_forecast_from_its_first_submission(
     invoke: Invoke, tmp_path: Path, store: ScheduleStore
 ) -> None:

@@ -41,6 +41,10 @@ def pipeline(n: int = 2):
     print("n is", n)
     return train.submit(load.map(range(n))).result()
 
+@optimized_flow(deadline="1min", cluster_kwargs={"n_workers": 3, "threads_per_worker": 1})
+def dated():
+    return load.map(range(3))
+
 @optimized_flow
 def needs(n):
     return load.map(range(n))
@@ -102,6 +106,17 @@ def test_it_is_planned_and_said_that_nobody_saw_it(plan: Any, source: Path, tmp_
     assert list((tmp_path / "home").iterdir()) == []
 
 
+def test_it_has_the_workers_and_the_deadline_of_its_decorator(plan: Any, source: Path) -> None:
+    """Three loads of 1 s, a guess, at a time."""
+    code, out, _ = plan("flows.py:dated", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert [worker["threads"] for worker in found["workers"]] == [1, 1, 1]
+    assert found["makespan_s"] == pytest.approx(1.0, abs=0.01)
+    assert "workers as its decorator says; say others with --workers" in found["notes"]
+    assert "the deadline of 60.00 s is kept with" in found["notes"][-1]
+
+
 def test_what_other_flows_taught_is_used(plan: Any, source: Path) -> None:
     """Runs of another flow took 3 s for a load and 6 s for a training on a worker of speed 1."""
     flow = load_module("flows.py", "").pipeline
@@ -155,7 +170,7 @@ def test_what_cannot_be_followed_is_one_line_and_nothing_happens(plan: Any, sour
 def test_a_task_is_called_a_task(plan: Any, source: Path) -> None:
     code, _, err = plan("flows.py:load")
     assert code == 1
-    told = "'load' is a task in flows.py; flows there: pipeline, needs, endless, careless"
+    told = "'load' is a task in flows.py; flows there: pipeline, dated, needs, endless, careless"
     assert err.splitlines()[-1].startswith(f"error: {told}")
     assert "run it once" not in err
     source.write_text("from prefect import task\n\n@task\ndef load(i): ...\n")
