@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from multiprocessing import parent_process
@@ -30,7 +31,7 @@ def optimized_flow(
     fn: None = None,
     /,
     *,
-    store: str | None = None,
+    store: str | os.PathLike[str] | None = None,
     cluster: Any = None,
     address: str | None = None,
     cluster_class: str | Callable[[], Any] | None = None,
@@ -47,7 +48,7 @@ def optimized_flow(
     fn: Callable[P, R] | None = None,
     /,
     *,
-    store: str | None = None,
+    store: str | os.PathLike[str] | None = None,
     cluster: Any = None,
     address: str | None = None,
     cluster_class: str | Callable[[], Any] | None = None,

@@ -8,6 +8,7 @@ to a process that runs the flow it goes as it is (`elsewhere`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
@@ -79,7 +80,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
         client_kwargs: dict[str, Any] | None = None,
         performance_report_path: str | None = None,
         *,
-        store: str | None = None,
+        store: str | os.PathLike[str] | None = None,
         mode: Mode | None = None,
         objective: str | tuple[str, ...] | None = None,
         deadline: float | str | timedelta | None = None,

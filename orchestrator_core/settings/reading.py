@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from datetime import timedelta
 
 from orchestrator_core.errors import InvalidInput
@@ -33,7 +34,7 @@ def text(value: object) -> str:
 def database(value: object) -> str:
     """The URL or the path of a database; what it says may be secret, so it is not shown."""
     try:
-        return text(value)
+        return text(os.fspath(value) if isinstance(value, os.PathLike) else value)
     except InvalidInput as error:
         raise InvalidInput(f"{error}; expected a URL or a path, such as 'runs.db'") from None
 

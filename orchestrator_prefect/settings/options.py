@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
@@ -26,7 +27,8 @@ class Options:
         InvalidInput: naming the argument that makes no sense, and what is possible.
     """
 
-    store: str | None = field(default=None, repr=False)  # It may hold a password.
+    # It may hold a password.
+    store: str | os.PathLike[str] | None = field(default=None, repr=False)
     mode: Mode | None = None
     objective: str | tuple[str, ...] | None = None
     deadline: float | str | timedelta | None = None

@@ -103,7 +103,7 @@ def test_planning_that_fails_in_every_epoch_is_told_once(
         raise ZeroDivisionError("of all things")
 
     monkeypatch.setattr(Decider, "decide", broken)
-    made = optimized_flow(cluster=cluster, store=str(tmp_path / "s.db"), report=False)(two_epochs)
+    made = optimized_flow(cluster=cluster, store=tmp_path / "s.db", report=False)(two_epochs)
     assert made() == EXPECTED
     (warning,) = warned
     assert "planning failed; the run goes on unplanned" in warning

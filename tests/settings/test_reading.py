@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ UNDERSTOOD = [
     ("mode", "Observe", "observe"),
     ("mode", False, "off"),  # what YAML makes of a bare `off`
     ("store", "  sqlite:///a.db ", "sqlite:///a.db"),
+    ("store", Path("a.db"), "a.db"),
     ("objective", "price, makespan", "price,makespan"),
     ("objective", "Price,MAKESPAN", "price,makespan"),
     ("objective", ["Price"], "price"),

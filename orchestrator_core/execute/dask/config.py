@@ -5,6 +5,7 @@ Importing this module makes the defaults of `orchestrator.yaml` known to `dask.c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -42,7 +43,7 @@ class Options:
     """
 
     mode: str = "auto"
-    store: str | None = None
+    store: str | os.PathLike[str] | None = None
     min_tasks: int | None = None
     min_gain: float | None = None
     plan_wait: float | None = None

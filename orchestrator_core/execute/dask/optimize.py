@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from numbers import Real
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
@@ -59,7 +60,7 @@ class optimize:
     def __init__(
         self,
         client: Client,
-        store: str | Advisor | None = None,
+        store: str | os.PathLike[str] | Advisor | None = None,
         *,
         mode: str = "auto",
         ready_seconds: float | None = None,
@@ -78,7 +79,7 @@ class optimize:
         self._stop_seconds = stop_seconds
         self._tokens: list[str] = []
         self._entering: asyncio.Task[Any] | None = None
-        where = {"store": store} if store is None or isinstance(store, str) else {"advisor": store}
+        where = {"advisor" if hasattr(store, "advise") else "store": store}
         self._options = {**where, "mode": mode, **options}
 
     def __enter__(self) -> Client:

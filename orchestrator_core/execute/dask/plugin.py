@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -86,7 +87,7 @@ class OrchestratorPlugin(SchedulerPlugin):
 
     def __init__(
         self,
-        store: str | None = None,
+        store: str | os.PathLike[str] | None = None,
         *,
         mode: str = "auto",
         min_tasks: int | None = None,

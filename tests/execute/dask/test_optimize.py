@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -69,7 +70,7 @@ async def test_a_client_that_is_closed_leaves_its_block_quietly_and_enters_none(
 
 
 def test_so_does_one_that_is_not_asynchronous() -> None:
-    with Client(processes=False, n_workers=1, dashboard_address=None) as other:
+    with Client(processes=False, n_workers=1, dashboard_address=":0") as other:
         with optimize(other, Writer(), ready_seconds=0):
             assert other.submit(abs, -1).result() == 1
             other.close()
@@ -92,11 +93,13 @@ async def test_work_inside_the_block_is_planned_and_recorded(
     assert len(run.tasks) == 18
 
 
+@pytest.mark.parametrize("store", ["somewhere.db", Path("somewhere.db")])
 @cluster_test(config={"orchestrator.advisor": f"{__name__}:advisor_for_store"})
 async def test_a_store_is_handed_to_the_configured_advisor(
-    c: Client, s: Scheduler, a: Worker, b: Worker
+    c: Client, s: Scheduler, a: Worker, b: Worker, store: str | Path
 ) -> None:
-    async with optimize(c, "somewhere.db"):
+    WRITTEN.clear()
+    async with optimize(c, store):
         values = [delayed(sum)([i, 1], dask_key_name=f"sum-{i}") for i in range(9)]
         total = delayed(sum)(values, dask_key_name="total-0")
         assert await c.compute(total, optimize_graph=False) == 45
@@ -191,7 +194,7 @@ async def test_who_is_stopped_while_entering_leaves_nothing_behind(
 def test_nor_does_who_is_stopped_by_the_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's loop does not hear of that."""
     monkeypatch.setattr(client, "wait_willing", never)
-    with Client(processes=False, n_workers=1, dashboard_address=None) as c:
+    with Client(processes=False, n_workers=1, dashboard_address=":0") as c:
         plugins, sync, running = c.cluster.scheduler.plugins, c.sync, []
 
         def interrupted(call: Any, *arguments: Any) -> None:
@@ -300,6 +303,10 @@ async def test_a_wrong_argument_is_refused_where_it_was_written(
     wrong: dict[str, Any] = {"min_gain": 2.0}
     with pytest.raises(ValueError, match=r"min_gain = 2.0 is no part >= 0 and < 1"):
         async with optimize(c, Writer(), **wrong):
+            raise AssertionError("not reached")
+    nothing: Any = 3
+    with pytest.raises(InvalidInput, match="store is no text; expected a URL or a path"):
+        async with optimize(c, nothing):
             raise AssertionError("not reached")
     assert await client.ensure_plugin(c, mode="observe", advisor=Writer())
     with pytest.raises(ValueError, match="mode = 'bogus' is no mode"):
