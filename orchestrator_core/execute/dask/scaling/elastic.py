@@ -159,7 +159,8 @@ class Elastic:
         scheduler = self._scheduler
         by_name = {self._roster.name(address): ws for address, ws in scheduler.workers.items()}
         order = [by_name[name] for name in answer.advice.retire if name in by_name]
-        valid = [worker for worker in order if not worker.long_running and not worker.actors]
+        # What a busy one runs would be run again elsewhere; who asks, asks again in a moment.
+        valid = [worker for worker in order if not worker.processing and not worker.actors]
         for plugin in list(scheduler.plugins.values()):
             valid = plugin.valid_workers_downscaling(scheduler, valid)
         return spared(scheduler, [worker for worker in order if worker in valid])

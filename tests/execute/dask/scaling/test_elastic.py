@@ -223,6 +223,29 @@ async def test_who_goes_is_who_has_no_part_in_the_plan(
 
 
 @cluster_test(nthreads=THREE)
+async def test_nobody_goes_who_is_busy(c: Client, s: Scheduler, *workers: Worker) -> None:
+    """The chain is worth one worker, and a task of it runs on another one: closed now, that would
+    have to be run again."""
+    faults: Faults = []
+    names = [f"chain-{i}" for i in range(3)]
+    run = run_of(s, names, [Edge(a, b) for a, b in pairwise(names)])
+    home = run.instance.cluster.names[0]
+    busy, idle = (a for a, ws in s.workers.items() if str(ws.name) != home)
+    elastic = elastic_on(s, lambda: [run], faults)
+    near = {"workers": [busy], "allow_other_workers": True}
+    future = c.submit(wait_for, "go", key=names[0], **near)
+    await until(lambda: bool(s.workers[busy].processing))
+    while elastic._answer is None:
+        await target_of(c)
+    assert s.workers_to_close(target=1) == [idle]
+    await Event("go").set()
+    assert await future == 1
+    assert set(s.workers_to_close(target=1)) == {busy, idle}
+    elastic.uninstall()
+    assert faults == []
+
+
+@cluster_test(nthreads=THREE)
 async def test_what_only_dask_can_answer_is_left_to_it(
     c: Client, s: Scheduler, *workers: Worker
 ) -> None:
