@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prefect.client.schemas.objects import State
 from prefect.utilities.collections import visit_collection
 from prefect_dask.task_runners import PrefectDaskFuture
+from pydantic import BaseModel
 
 from orchestrator_prefect.sending.futures import PlannedFuture
 from orchestrator_prefect.session import FlowSession
+
+
+def looked_into(wait_for: Any) -> Any:
+    """What a task is to wait for, one thing or many, so that Prefect finds all that is in it: it
+    looks into lists and mappings, but not into what gives its things one by one."""
+    if isinstance(wait_for, Iterable) and not isinstance(wait_for, Mapping | BaseModel):
+        return list(wait_for)
+    return wait_for
 
 
 class Inputs:

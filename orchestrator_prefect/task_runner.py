@@ -27,7 +27,7 @@ from orchestrator_core.execute.advice import Advisor
 from orchestrator_core.execute.dask.graphs.hints import Hint
 from orchestrator_prefect.advisor import AdvisorOnCall
 from orchestrator_prefect.flow_object import options_of
-from orchestrator_prefect.inputs import Inputs
+from orchestrator_prefect.inputs import Inputs, looked_into
 from orchestrator_prefect.jax_tasks.recognised import recognised, teach_prefect
 from orchestrator_prefect.loading import begin_loading
 from orchestrator_prefect.runs.flow_run import FlowRunInfo
@@ -151,7 +151,7 @@ class OptimizedTaskRunner(DaskTaskRunner):
         task = recognised(task)
         inputs, given = Inputs(session), parameters
         parameters = inputs.for_dask(given)
-        waited = inputs.for_dask(list(wait_for)) if wait_for else None
+        waited = inputs.for_dask(looked_into(wait_for)) if wait_for else None
         with session.submitting(task, inputs.after, inputs.waits_for, hint, given) as submission:
             session.stored.look(submission, task, given)
             client: Any = self.client

@@ -13,6 +13,7 @@ from prefect.utilities.collections import visit_collection
 
 from orchestrator_core.errors import OrchestratorError
 from orchestrator_core.execute.dask.graphs.hints import Hint, annotations_here, needing
+from orchestrator_prefect.inputs import looked_into
 from orchestrator_prefect.jax_tasks.recognised import recognised
 from orchestrator_prefect.sending.epoch import Submission
 from orchestrator_prefect.sending.features import features_of, features_of_flow
@@ -67,7 +68,7 @@ class TracingRunner(TaskRunner[Any]):
             refuse(f"this is more than {self._watch.tasks} tasks", "give it less to do")
         hint = self._hint(task)
         after, states = _inputs(parameters)
-        waited, more = _inputs(list(wait_for or ()))
+        waited, more = _inputs(looked_into(wait_for))
         with needing(resources_of(hint) if hint.resources else {}):
             annotations = dict(annotations_here())
         submission = Submission(
@@ -98,7 +99,7 @@ class TracingRunner(TaskRunner[Any]):
         """The body calls a task or a flow itself, which waits for all that this is given."""
         self._watch.tick()
         futures: list[TracedFuture] = []
-        _visit([parameters, list(_many(wait_for))], futures)
+        _visit([parameters, looked_into(wait_for)], futures)
         for future in futures:
             future.wait()
         self.inline[f"{kind} {thing.name!r}"] += 1
@@ -141,9 +142,3 @@ def _visit(expression: Any, found: list[Any]) -> None:
 
 def _is_plain(value: Any) -> bool:
     return not isinstance(value, (StandIn, StandInState, TracedFuture))
-
-
-def _many(wait_for: Any) -> Iterable[Any]:
-    if wait_for is None:
-        return ()
-    return wait_for if isinstance(wait_for, (list, tuple, set)) else (wait_for,)

@@ -85,6 +85,13 @@ def waits_for_another() -> int:
     return add.submit(10, wait_for=[first]).result()
 
 
+def waits_for_one_alone_and_for_those_of_a_mapping() -> list[str]:
+    broken = fails.submit()
+    later = [add.submit(1, wait_for=each) for each in (broken, {"a": [broken]}, 5)]
+    wait(later)
+    return [str(each.state.name) for each in later]
+
+
 def branches_on_a_result() -> str:
     return "many" if add.submit(5).result() > 3 else "few"
 
@@ -211,6 +218,7 @@ EXPECTED = {
     mapped_over_futures: [3, 4, 5],
     mapped_over_the_length_of_a_result: [1, 2, 3],
     waits_for_another: 11,
+    waits_for_one_alone_and_for_those_of_a_mapping: ["NotReady", "NotReady", "Completed"],
     branches_on_a_result: "many",
     loops_until_it_is_enough: 3,
     has_a_subflow: 5,

@@ -93,7 +93,8 @@ def map_reduce() -> Any:
 def waits() -> Any:
     first, second = load.submit(1), load.submit(2)
     last = add.submit(10, wait_for=[first, second])
-    wait([first, last])
+    after = [add.submit(3, wait_for=each) for each in (last, {"a": first})]
+    wait([first, *after])
     return add.submit(11).result()
 
 
