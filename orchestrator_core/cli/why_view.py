@@ -134,9 +134,10 @@ def _took(ran: Ran, overhead: float) -> str:
 
 
 def _waited(ran: Ran, task: str) -> str:
-    if not ran.waited_for:
-        return f"nothing of its run; it began {words.seconds(ran.start)} after that"
-    text = f"{_cause(ran, task)}; began {words.seconds(ran.idle)} after that"
+    if ran.waited_for:
+        text = f"{_cause(ran, task)}; began {words.seconds(ran.idle)} after that"
+    else:
+        text = f"nothing; began {words.seconds(ran.start)} after the start of the run"
     if ran.fetching > 0:
         text += f", of which {words.seconds(ran.fetching)} fetching inputs"
     return text + (", on the critical path of the run" if ran.critical else "")

@@ -69,6 +69,23 @@ def test_a_task_that_ran_before_is_told_from_another_one(
     assert f"waited for {said}, which had its worker; began 0.50 s after that" in shown
 
 
+def test_a_task_that_waited_for_nothing_is_told_from_the_start_of_the_run(
+    invoke: Invoke, store: ScheduleStore
+) -> None:
+    """The first of a chain; what is said of others, as of the critical path, is said of it too."""
+    run = a_run()
+    tasks = tuple(
+        replace(task, start=task.start + 0.5, end=task.end + 0.5, transfer_seconds=0.25)
+        for task in run.tasks
+    )
+    store.add_run(replace(run, tasks=tasks, seconds=run.seconds + 0.5))
+    shown = " ".join(invoke("why", "last", "load").out.split())
+    assert (
+        "waited for nothing; began 0.50 s after the start of the run, of which 0.25 s fetching "
+        "inputs, on the critical path of the run"
+    ) in shown
+
+
 def test_a_run_without_a_plan(invoke: Invoke, store: ScheduleStore) -> None:
     store.add_run(a_run(planned=False))
     shown = " ".join(invoke("why", "last", "fit").out.split())
