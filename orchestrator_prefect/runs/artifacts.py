@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from prefect.artifacts import create_markdown_artifact
 
 from orchestrator_core.clean_text import clean
-from orchestrator_core.execute.record import PlanRecord, RunRecord
+from orchestrator_core.execute.record import LEFT, PlanRecord, RunRecord
 from orchestrator_core.words import plural
 from orchestrator_prefect.runs.promise import finite_gap
 
@@ -51,7 +51,10 @@ def plan_markdown(flow: str, plan: PlanRecord, foreseen: int = 0) -> str:
 
 
 def outcome_line(run: RunRecord) -> str:
-    """One line: what was forecast, what happened."""
+    """One line: what was forecast, what happened; figures of nothing are left out."""
+    if run.status != "cancelled" and all(task.status == LEFT for task in run.tasks):
+        submitted = plural(len(run.graph), "task")
+        return f"none of {submitted} had ended when the flow did; {clean(run.reason)}"
     tasks, workers = plural(len(run.tasks), "task"), plural(len(run.cluster), "worker")
     if run.status == "cancelled":
         tasks = f"cancelled after {len(run.tasks):,} of {plural(len(run.graph), 'task')}"

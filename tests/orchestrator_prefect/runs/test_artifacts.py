@@ -120,6 +120,15 @@ def test_a_run_that_was_cancelled_is_called_so() -> None:
     assert "forecast for all of them 11 s" in line
 
 
+@pytest.mark.parametrize("left", [0, 1])
+def test_of_a_run_in_which_nothing_ended_there_are_no_figures(left: int) -> None:
+    """A flow that waits for none of its tasks: "0 tasks in 0 s" was held against the forecast."""
+    whole = run()
+    tasks = tuple(replace(task, status="left") for task in whole.tasks[:left])
+    line = outcome_line(replace(whole, tasks=tasks, seconds=0.0))
+    assert line == "none of 3 tasks had ended when the flow did; first run: observed"
+
+
 def test_a_forecast_that_was_made_in_parts_says_when() -> None:
     parted = run(replace(PLAN, parts=3))
     assert "forecast 11 s when the last of 3 parts was submitted, proven" in outcome_line(parted)
