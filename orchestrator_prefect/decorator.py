@@ -111,9 +111,28 @@ def optimized_flow(
         refuse_no_function(function)
         made: Flow[P, R] = flow(task_runner=runner, **flow_arguments)(function)
         _warn_of(made)
-        return OptimizedFlow.of(made, options)
+        return DecoratedFlow.of(made, options)
 
     return decorate if fn is None else decorate(fn)
+
+
+class DecoratedFlow(OptimizedFlow[P, R]):
+    """A flow whose task runner is taken as its decorator takes one, when it is given another."""
+
+    __slots__ = ()
+
+    def with_options(self, **changes: Any) -> OptimizedFlow[P, R]:
+        """As `OptimizedFlow.with_options`; a `DaskTaskRunner` gives the cluster.
+
+        Raises:
+            InvalidInput: for what is no task runner.
+        """
+        given = changes.get("task_runner")
+        if given is None:
+            return super().with_options(**changes)
+        made = super().with_options(**{**changes, "task_runner": _planned(given, self.options)})
+        _warn_of(made)
+        return made
 
 
 def _planned(given: TaskRunner[Any] | type[TaskRunner[Any]], options: Options) -> TaskRunner[Any]:

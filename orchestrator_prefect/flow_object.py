@@ -62,11 +62,11 @@ class OptimizedFlow(Flow[P, R]):
 
     def with_options(self, **changes: Any) -> OptimizedFlow[P, R]:
         """As `prefect.Flow.with_options`; what the decorator was told still holds."""
-        return OptimizedFlow.of(super().with_options(**changes), self.options)
+        return self.of(super().with_options(**changes), self.options)
 
     def __get__(self, instance: Any, owner: Any) -> Flow[P, R]:
         found = super().__get__(instance, owner)
-        return found if found is self else OptimizedFlow.of(found, self.options)
+        return found if found is self else self.of(found, self.options)
 
     def plain(self) -> Flow[P, R]:
         """The same flow without what the decorator was told."""
@@ -86,9 +86,9 @@ class OptimizedFlow(Flow[P, R]):
         if not self.is_deployed:
             return object.__new__, (Flow,), vars(self)
         if not isinstance(self.task_runner, Travels):
-            return _arrived, (vars(self), self.options)
+            return _arrived, (type(self), vars(self), self.options)
         make = self.task_runner.elsewhere()
-        return _arrived, (vars(self) | {"task_runner": None}, self.options, make)
+        return _arrived, (type(self), vars(self) | {"task_runner": None}, self.options, make)
 
 
 @runtime_checkable
@@ -101,13 +101,16 @@ class Travels(Protocol):
 
 
 def _arrived(
-    state: dict[str, Any], options: Options, make: Callable[[], TaskRunner[Any]] | None = None
+    kind: type[OptimizedFlow[Any, Any]],
+    state: dict[str, Any],
+    options: Options,
+    make: Callable[[], TaskRunner[Any]] | None = None,
 ) -> OptimizedFlow[Any, Any]:
     """A deployed flow in the process that runs it; `make` makes its task runner there."""
     found = _flow_of(state)
     if make is not None:
         found.task_runner = make()
-    return OptimizedFlow.of(found, options)
+    return kind.of(found, options)
 
 
 def _flow_of(state: dict[str, Any]) -> Flow[Any, Any]:

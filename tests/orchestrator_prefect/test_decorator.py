@@ -105,23 +105,41 @@ def test_a_dask_task_runner_gives_its_cluster() -> None:
     assert isinstance(optimized_flow(task_runner=DaskTaskRunner)(body).task_runner, DaskTaskRunner)
 
 
+def test_another_task_runner_is_taken_as_the_decorator_takes_it() -> None:
+    """With the plain runner itself the flow ran without a plan, and nobody was told."""
+    made = optimized_flow(store="x.db")(body)
+    other = made.with_options(task_runner=DaskTaskRunner(address="tcp://a:1"), retries=2)
+    again = other.with_options(task_runner=DaskTaskRunner)
+    assert other.task_runner == OptimizedTaskRunner(address="tcp://a:1", store="x.db")
+    assert again.task_runner == OptimizedTaskRunner(store="x.db")
+    assert (other.retries, again.retries) == (2, 2)
+    assert made.with_options(name="other").task_runner is made.task_runner
+    with pytest.raises(InvalidInput, match="is no task runner"):
+        made.with_options(task_runner="dask")  # type: ignore[arg-type]
+
+
 def test_an_optimized_task_runner_is_taken_as_it_is() -> None:
     given = OptimizedTaskRunner(store="x.db")
     assert optimized_flow(task_runner=given)(body).task_runner is given
+    assert optimized_flow(body).with_options(task_runner=given).task_runner is given
 
 
+@pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("in_worker", [False, True])
 def test_a_runner_without_dask_is_kept_and_that_is_said_once(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, in_worker: bool
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, in_worker: bool, later: bool
 ) -> None:
     """Each worker process imports the flow, too."""
     monkeypatch.setattr(decorator, "parent_process", lambda: in_worker or None)
-    given = ThreadPoolTaskRunner(max_workers=2)
+    given, plain = ThreadPoolTaskRunner(max_workers=2), optimized_flow(body)
     logger = logging.getLogger("prefect.orchestrator_prefect.decorator")
     logger.addHandler(caplog.handler)
     logger.setLevel(logging.WARNING)
     try:
-        made = optimized_flow(task_runner=given)(body)
+        if later:
+            made = plain.with_options(task_runner=given)
+        else:
+            made = optimized_flow(task_runner=given)(body)
     finally:
         logger.removeHandler(caplog.handler)
     assert made.task_runner is given
