@@ -59,12 +59,11 @@ def _name(task: object) -> str:
 
 
 def _estimate(value: object) -> Estimate:
-    if not isinstance(value, Mapping):
-        value = _with_spread(value)
-    unknown = [name for name in value if name not in BELIEFS]
+    stated = dict(value) if isinstance(value, Mapping) else {"seconds": value}
+    unknown = [name for name in stated if name not in BELIEFS]
     if unknown:
         raise InvalidInput(f"nobody asks for {shown(unknown[0])}; there are {', '.join(BELIEFS)}")
-    said = dict(value)
+    said = _with_spread(stated)
     spread = hint_of({"seconds": said.pop("spread", 0.0)}).seconds or 0.0
     hint = hint_of(said)
     if spread and not hint.seconds:
@@ -72,11 +71,14 @@ def _estimate(value: object) -> Estimate:
     return Estimate(hint, spread)
 
 
-def _with_spread(value: object) -> dict[str, object]:
-    """Seconds, alone or as in ``30 ± 5s``."""
-    if not isinstance(value, str):
-        return {"seconds": value}
-    parts = [part.strip() for part in _PLUS_MINUS.split(value)]
+def _with_spread(said: Mapping[str, object]) -> dict[str, object]:
+    """Of seconds such as ``30 ± 5s``, what comes after the sign is the spread."""
+    text = said.get("seconds")
+    parts = [part.strip() for part in _PLUS_MINUS.split(text)] if isinstance(text, str) else []
+    if len(parts) < 2:
+        return dict(said)
     if len(parts) > 2:
-        raise InvalidInput(f"{shown(value)}: expected seconds, or text such as '30s ± 5s'")
-    return dict(zip(("seconds", "spread"), parts, strict=False))
+        raise InvalidInput(f"{shown(text)}: expected seconds, or text such as '30s ± 5s'")
+    if "spread" in said:
+        raise InvalidInput(f"{shown(text)}: there is a spread beside it, too")
+    return {**said, "seconds": parts[0], "spread": parts[1]}

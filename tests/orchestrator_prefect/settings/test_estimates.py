@@ -26,6 +26,10 @@ UNDERSTOOD = [
     ("1h +/- 5min", Estimate(Hint(seconds=3600.0), 300.0)),
     ({"memory": "2 GiB"}, Estimate(Hint(memory=2.0**31))),
     (
+        {"seconds": "5min ± 10s", "memory": 5},
+        Estimate(Hint(seconds=300.0, memory=5.0), 10.0),
+    ),
+    (
         {"seconds": 3, "spread": "100ms", "output_bytes": 5},
         Estimate(Hint(seconds=3.0, output_bytes=5.0), 0.1),
     ),
@@ -42,6 +46,8 @@ REFUSED = [
     ({"train": -1}, "expected seconds >= 0"),
     ({"train": "1 ± 2 ± 3"}, "expected seconds, or text such as '30s ± 5s'"),
     ({"train": "± 2"}, "expected seconds >= 0"),
+    ({"train": {"seconds": "1 ± 2 ± 3"}}, "expected seconds, or text such as '30s ± 5s'"),
+    ({"train": {"seconds": "3 ± 1", "spread": 1}}, "there is a spread beside it, too"),
     ({"train": {"second": 1}}, "nobody asks for 'second'; there are seconds, spread, memory"),
     ({"train": {"workers": ["w"]}}, "nobody asks for 'workers'"),
     ({"train": {"spread": 2}}, "a spread needs seconds > 0 beside it"),

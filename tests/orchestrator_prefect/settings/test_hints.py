@@ -67,6 +67,7 @@ REFUSED = [
     ("seconds=soon", 'expected seconds >= 0, or text such as "20s"'),
     ("seconds=-3", "expected seconds >= 0"),
     ("seconds=3 oxen", "expected seconds >= 0"),
+    ("seconds=5min ± 10s", 'expected seconds >= 0, or text such as "20s"; a spread is taken in'),
     ("memory=2 barrels", 'expected bytes >= 0, or text such as "4 GiB"'),
     ("memory=", "expected bytes >= 0"),
     ("workers=", "expected text of 1 to 1000 characters"),

@@ -166,6 +166,15 @@ def _seconds(value: object) -> float:
     return _quantity(value, _parse_seconds, 'seconds >= 0, or text such as "20s"')
 
 
+def _duration(value: object) -> float:
+    try:
+        return _seconds(value)
+    except InvalidInput as error:
+        if isinstance(value, str) and "±" in value:
+            raise InvalidInput(f"{error}; a spread is taken in a flow's `estimates`") from None
+        raise
+
+
 def _bytes(value: object) -> float:
     return _quantity(value, parse_bytes, 'bytes >= 0, or text such as "4 GiB"')
 
@@ -225,7 +234,7 @@ def _objective(value: object) -> str:
 
 
 READERS: Mapping[str, Callable[[object], Any]] = {
-    "seconds": _seconds,
+    "seconds": _duration,
     "memory": _bytes,
     "output_bytes": _bytes,
     "kind": _name,
