@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from time import monotonic
+from typing import TypeVar
 
 from orchestrator_core.errors import UnknownRun
 from orchestrator_core.execute.record import RunRecord
@@ -39,6 +40,9 @@ from orchestrator_core.store.base import (
 from orchestrator_core.store.safe import SafeStore
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_core.store.writer import BackgroundWriter
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 CLOSING_SECONDS = 10.0
 """How long `close` waits for writes that are under way."""
@@ -96,9 +100,10 @@ class Memory:
         past: Past | None = self._desk.do(request, tasks)
         if past is not None and past.learned is not None:
             self._take(past.learned)
-            self._schedules = {schedule.key: schedule for schedule in past.schedules}
-            oldest_first = reversed(past.findings)
-            self._findings = {(each.graph_signature, each.crowd): each for each in oldest_first}
+            # The oldest first: these are forgotten first.
+            self._schedules = {each.key: each for each in reversed(past.schedules)}
+            findings = reversed(past.findings)
+            self._findings = {(each.graph_signature, each.crowd): each for each in findings}
         return past
 
     def costs(self, kinds: Collection[str], workers: Iterable[Worker]) -> HistoryCosts:
@@ -107,9 +112,11 @@ class Memory:
         if self._in_memory:
             return self._learned
         wanted = frozenset(kinds), speeds_of(workers)
-        if wanted not in self._fitted:
-            self._fitted[wanted] = self._fit(*wanted)
-        return self._fitted[wanted]
+        # What is fitted while a run is written goes with those that are forgotten then.
+        fitted = self._fitted
+        if wanted not in fitted:
+            fitted[wanted] = self._fit(*wanted)
+        return fitted[wanted]
 
     def _fit(self, kinds: Collection[str], speeds: Speeds) -> HistoryCosts:
         return fit(self._store.observations(kinds), dict(speeds))
@@ -164,14 +171,15 @@ class Memory:
         any_costs = replace(key, cost_bucket="")
         if not self._in_memory:
             return self._store.find_near(key)
-        alike = (each for each in self._schedules if replace(each, cost_bucket="") == any_costs)
-        near = (self._schedules[each] for each in alike if each != key)
+        # As they are now: another thread may keep one meanwhile.
+        known = [each for each in list(self._schedules.values()) if each.key != key]
+        near = (each for each in known if replace(each.key, cost_bucket="") == any_costs)
         return max(near, key=lambda stored: stored.used_at, default=None)
 
     def keep(self, stored: StoredSchedule) -> None:
         """Store a schedule, in the background."""
-        if self._in_memory and len(self._schedules) < REMEMBERED:
-            self._schedules[stored.key] = stored
+        if self._in_memory:
+            _keep(self._schedules, stored.key, stored, REMEMBERED)
         self._writer.submit(lambda: self._desk.do(KeepSchedule(stored), len(stored.schedule)))
 
     def text(self, name: str) -> bytes | None:
@@ -194,10 +202,7 @@ class Memory:
 
     def _keep_finding(self, place: tuple[str, str], stored: StoredFinding, tasks: int) -> None:
         if self._in_memory:
-            self._findings.pop(place, None)
-            self._findings[place] = stored
-            if len(self._findings) > FINDINGS:
-                self._findings.pop(next(iter(self._findings)), None)
+            _keep(self._findings, place, stored, FINDINGS)
         self._desk.do(KeepFinding(stored), tasks)
 
     def settle(self, seconds: float) -> None:
@@ -245,3 +250,11 @@ class Memory:
         self._desk.close()
         if self._owns_store:
             self._store.close()
+
+
+def _keep(known: dict[K, V], key: K, value: V, most: int) -> None:
+    """Keep it as the latest; of more than `most`, the oldest is forgotten."""
+    known.pop(key, None)
+    known[key] = value
+    if len(known) > most:
+        known.pop(next(iter(known)), None)
