@@ -20,7 +20,7 @@ from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.learn.drift import drift
 from orchestrator_core.report.critical_path import Bar, critical_path
-from orchestrator_core.report.gantt import Bars, gantt_data, short_kind
+from orchestrator_core.report.gantt import Bars, gantt_data, short_kinds
 
 LONGEST_TABLE = 40
 """Rows of a table; the rest is counted."""
@@ -41,6 +41,7 @@ def render(run: RunRecord) -> str:
     bars = Bars.of(run)
     chain = critical_path(bars.actual or bars.planned, run.graph)
     drifted = drift(run, worst=LONGEST_MISSES)
+    kinds = _kind_rows(run)
     script = _resource("gantt.js")
     return _template().render(
         run=run,
@@ -51,7 +52,8 @@ def render(run: RunRecord) -> str:
         chain=chain[-LONGEST_TABLE:],
         chain_hidden=max(0, len(chain) - LONGEST_TABLE),
         misses=() if drifted is None else drifted.worst,
-        kinds=_kind_rows(run),
+        kinds=kinds[:LONGEST_TABLE],
+        kinds_hidden=max(0, len(kinds) - LONGEST_TABLE),
         workers=_worker_rows(run, bars),
         data=_embed(gantt_data(run, bars, {link.bar.task for link in chain})),
         script=script,
@@ -76,7 +78,6 @@ def _template() -> Template:
     environment.filters |= {
         "seconds": words.seconds,
         "percent": words.percent,
-        "short_kind": short_kind,
     }
     return environment.from_string(_resource("page.html.j2"))
 
@@ -160,9 +161,10 @@ def _kind_rows(run: RunRecord) -> list[dict[str, Any]]:
     for record in run.tasks:
         groups.setdefault(record.kind, []).append(record.seconds)
     most_work_first = sorted(groups.items(), key=lambda group: -sum(group[1]))
+    names = short_kinds([kind for kind, _ in most_work_first])
     return [
-        {"kind": kind, "count": len(times), "total": sum(times), "mean": sum(times) / len(times)}
-        for kind, times in most_work_first[:LONGEST_TABLE]
+        {"kind": name, "count": len(times), "total": sum(times), "mean": sum(times) / len(times)}
+        for name, (_, times) in zip(names, most_work_first, strict=True)
     ]
 
 

@@ -227,3 +227,16 @@ def test_kinds_are_named_as_people_say_them(kind, short):
 
 def test_kinds_that_would_read_the_same_are_named_in_full():
     assert short_kinds(["a.load", "b.load", "c.fit"]) == ["a.load", "b.load", "fit"]
+
+
+def test_the_table_of_kinds_tells_them_apart_and_counts_those_left_out():
+    """Of 45 kinds of one task each 40 have a row; the two that take longest would read the same."""
+    run = wide_run(45, 45)
+    tasks = [replace(task, kind=f"kind {i}") for i, task in enumerate(run.tasks)]
+    tasks[:2] = [replace(tasks[i], kind=f"{where}.load", end=2.0) for i, where in enumerate("ab")]
+    text = render(replace(run, tasks=tuple(tasks)))
+    rows = text.split("<h2>Kinds of tasks</h2>")[1].split("</section>")[0]
+    assert rows.count("<tr><td>") == 40
+    assert "<td>a.load</td>" in rows
+    assert "<td>b.load</td>" in rows
+    assert "and 5 more with less work" in rows
