@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from zlib import crc32
 
 from prefect.artifacts import create_markdown_artifact
 
@@ -25,13 +26,20 @@ def publish(what: str, flow: str, markdown: str) -> None:
     Raises:
         Exception: whatever talking to the Prefect server meets.
     """
-    slug = re.sub(r"[^a-z0-9]+", "-", flow.lower()).strip("-") or "flow"
     create_markdown_artifact(
         markdown,
-        key=f"orchestrator-{what}-{slug}",
+        key=f"orchestrator-{what}-{slug(flow)}",
         description=f"{what.capitalize()} of flow {flow}",
         _sync=True,  # type: ignore[call-arg]
     )
+
+
+def slug(flow: str) -> str:
+    """The name of a flow in a key, which has room for few letters; names in others stay apart."""
+    known = re.sub(r"[^a-z0-9]+", "-", flow.lower()).strip("-") or "flow"
+    if not any(letter.isalnum() and not letter.isascii() for letter in flow):
+        return known
+    return f"{known}-{crc32(flow.encode('utf-8', 'replace')):08x}"
 
 
 def plan_markdown(flow: str, plan: PlanRecord, foreseen: int = 0) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from orchestrator_prefect.runs.artifacts import (
     outcome_markdown,
     plan_markdown,
     seconds,
+    slug,
 )
 
 PLAN = PlanRecord(
@@ -154,6 +156,14 @@ def test_the_outcome_of_a_run_without_a_plan() -> None:
 )
 def test_names_cannot_become_markup(text: str, safe: str) -> None:
     assert escaped(text) == safe
+
+
+def test_flows_whose_names_have_other_letters_than_keys_have_artifacts_of_their_own() -> None:
+    names = ("数据", "清洗", "Überblick", "berblick", "flow", "two  Words", "\ud800")
+    keys = [slug(name) for name in names]
+    assert len(set(keys[:5])) == 5
+    assert keys[3:6] == ["berblick", "flow", "two-words"], "as they always were"
+    assert all(re.fullmatch("[a-z0-9-]+", key) for key in keys), "as Prefect asks for it"
 
 
 @pytest.mark.parametrize(("amount", "text"), [(0.0123456, "0.0123 s"), (12345.6, "12346 s")])
