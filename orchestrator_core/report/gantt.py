@@ -39,6 +39,11 @@ class Bars:
         return Bars(planned, actual)
 
 
+def threads_of(run: RunRecord) -> dict[str, int]:
+    """How many threads each worker of the run has, by name."""
+    return {worker.name: worker.threads for worker in run.cluster.workers}
+
+
 def _planned(schedule: Schedule, graph: TaskGraph) -> list[Bar]:
     tasks, workers = schedule.task_names, schedule.worker_names
     columns = (schedule.task, schedule.worker, schedule.start, schedule.end, schedule.mode)

@@ -20,7 +20,7 @@ from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.record import PlanRecord, RunRecord
 from orchestrator_core.learn.drift import drift
 from orchestrator_core.report.critical_path import Bar, critical_path
-from orchestrator_core.report.gantt import Bars, gantt_data, short_kinds
+from orchestrator_core.report.gantt import Bars, gantt_data, short_kinds, threads_of
 
 LONGEST_TABLE = 40
 """Rows of a table; the rest is counted."""
@@ -39,7 +39,7 @@ def write(run: RunRecord, path: str | Path) -> Path:
 def render(run: RunRecord) -> str:
     """The page of `run`: HTML that loads nothing and runs only its own script."""
     bars = Bars.of(run)
-    chain = critical_path(bars.actual or bars.planned, run.graph)
+    chain = critical_path(bars.actual or bars.planned, run.graph, threads_of(run))
     drifted = drift(run, worst=LONGEST_MISSES)
     kinds = _kind_rows(run)
     script = _resource("gantt.js")

@@ -72,3 +72,26 @@ def test_an_attempt_waits_for_the_one_before_it():
 def test_what_is_the_same_twice_does_not_loop():
     bars = [Bar("a", "w0", 1, 1), Bar("a", "w0", 1, 1)]
     assert [link.waited_for for link in critical_path(bars, graph())] == ["start"]
+
+
+def test_a_task_did_not_wait_for_a_worker_that_had_a_thread_to_spare():
+    """Of two threads b had one until 4; only where another task had the other did c wait for it."""
+    b, c = Bar("b", "w0", 0, 4), Bar("c", "w0", 5, 9)
+    for others, threads, held_by in (
+        ([], 2, "start"),
+        ([Bar("a", "w0", 0, 1)], 2, "a"),
+        ([Bar("d", "w0", 0, 7)], 2, "b"),
+        ([Bar("d", "w0", 0, 3.99), Bar("e", "w0", 4.01, 6)], 2, "b"),
+        ([Bar("d", "w0", 0, 7)], 3, "start"),
+        ([], 1, "b"),
+    ):
+        chain = critical_path([b, c, *others], graph(), {"w0": threads})
+        assert (chain[-1].bar, chain[-1].waited_for) == (c, held_by), (others, threads)
+
+
+def test_what_a_task_needs_beside_threads_the_one_before_it_may_have_had():
+    builder = TaskGraph.build()
+    for name in "bc":
+        builder.task(name, resources={"GPU": 1})
+    bars = [Bar("b", "w0", 0, 4), Bar("c", "w0", 4, 9)]
+    assert critical_path(bars, builder.done(), {"w0": 8})[-1].waited_for == "b"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.report.critical_path import critical_path
-from orchestrator_core.report.gantt import Bars
+from orchestrator_core.report.gantt import Bars, threads_of
 
 WAITING = ""
 """The kind that stands for time in which no task of the critical path ran."""
@@ -67,7 +67,7 @@ def path_by_kind(run: RunRecord) -> dict[str, float]:
     kinds = {record.task: record.kind for record in run.tasks}
     spent: dict[str, float] = defaultdict(float)
     now = 0.0
-    for link in critical_path(Bars.of(run).actual, run.graph):
+    for link in critical_path(Bars.of(run).actual, run.graph, threads_of(run)):
         running = min(link.bar.end - link.bar.start, link.bar.end - now)
         spent[kinds[link.bar.task]] += max(0.0, running)
         spent[WAITING] += link.bar.end - now - max(0.0, running)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator_core.execute.record import RunRecord
 from orchestrator_core.report.critical_path import cause_of, critical_path
-from orchestrator_core.report.gantt import Bars
+from orchestrator_core.report.gantt import Bars, threads_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Ran:
 
     Attributes:
         waited_for: the task whose end it waited for, perhaps itself (an earlier attempt or
-            instance); empty if it began with the run.
+            instance); empty if nothing that is known held it up.
         because: ``input`` (it needed its output), ``worker`` (it had its place) or ``start``.
         idle: seconds between that end and this start.
         fetching: seconds that its worker fetched its inputs before it started.
@@ -46,9 +46,9 @@ def ran_of(run: RunRecord, task: str) -> Ran | None:
         return None
     last = max(records, key=lambda record: record.end)
     bars = Bars.of(run).actual
-    chain = critical_path(bars, run.graph)
+    chain = critical_path(bars, run.graph, threads_of(run))
     bar = next(b for b in bars if (b.task, b.start, b.end) == (task, last.start, last.end))
-    cause, because = cause_of(bar, bars, run.graph)
+    cause, because = cause_of(bar, bars, run.graph, threads_of(run))
     return Ran(
         worker=last.worker,
         kind=last.worker_kind,
