@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from threading import Event, Thread
+from time import monotonic
 
 from orchestrator_core.execute.advice import Advisor
 
 log = logging.getLogger("orchestrator")
 
 READY_SECONDS = 10.0
-"""The first epoch waits at most this long for planners and the past to be loaded."""
+"""The epochs of a flow wait at most this long, all of them together, for planners and the past to
+be loaded; whoever records the run, once more."""
 
 CLOSING_SECONDS = 5.0
 """The end of a flow waits at most this long for what was learned to be written."""
@@ -41,17 +43,25 @@ class AdvisorOnCall:
         self._made: Advisor | None = None
         self._failure: Exception | None = None
         self._done = Event()
+        self._patience = READY_SECONDS
         self._preparing = Thread(target=self._prepare, name="advisor", daemon=True)
         self._preparing.start()
 
-    def get(self, seconds: float = READY_SECONDS) -> Advisor:
+    def get(self, seconds: float | None = None) -> Advisor:
         """The advisor.
 
+        Args:
+            seconds: that may pass; by default what is left of `READY_SECONDS`.
+
         Raises:
-            NotReady: if it takes longer than `seconds`. Exception: what making it raised.
+            NotReady: if it takes longer. Exception: what making it raised.
         """
-        if not self._done.wait(seconds):
-            raise NotReady(f"planning was not ready within {seconds:g} s")
+        begun = monotonic()
+        is_there = self._done.wait(self._patience if seconds is None else seconds)
+        self._patience = max(0.0, self._patience - (monotonic() - begun))
+        if not is_there:
+            longest = READY_SECONDS if seconds is None else seconds
+            raise NotReady(f"planning was not ready within {longest:g} s")
         if self._failure is not None:
             raise self._failure
         assert self._made is not None

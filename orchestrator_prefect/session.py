@@ -18,7 +18,7 @@ from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Schedule
 from orchestrator_core.words import plural
-from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
+from orchestrator_prefect.advisor import READY_SECONDS, AdvisorOnCall, NotReady
 from orchestrator_prefect.ahead.announcement import announce, announce_aside
 from orchestrator_prefect.ahead.compiling import with_compiling
 from orchestrator_prefect.ahead.outlook import Outlook, Step
@@ -273,7 +273,7 @@ class FlowSession:
             [each.name for each in unknown if each.name not in running],
         )
         run = replace(run, notes=ending.notes).beside(ending.others)
-        self._advisor.get().record(run)
+        self._advisor.get(READY_SECONDS).record(run)
         for note in run.notes[-NOTES:]:
             self.info.logger.info(clean(note))
         self.info.logger.info(artifacts.outcome_line(run))

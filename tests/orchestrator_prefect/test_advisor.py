@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from orchestrator_core.execute.advice import Advisor as AdvisorProtocol
+from orchestrator_prefect import advisor
 from orchestrator_prefect.advisor import AdvisorOnCall, NotReady
 
 from .conftest import Advisor
@@ -39,6 +40,31 @@ def test_who_does_not_come_in_time_is_not_waited_for() -> None:
         on_call.get(0.01)
     go.set()
     assert isinstance(on_call.get(10), Advisor)
+
+
+def test_of_many_epochs_each_waits_only_for_what_the_others_have_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A flow that waits for each result waited ten seconds before each of its tasks."""
+    go, now, waits = threading.Event(), [0.0], list[float]()
+
+    def never(seconds: float) -> bool:
+        waits.append(seconds)
+        now[0] += min(seconds, 6.0)
+        return False
+
+    def slow() -> AdvisorProtocol:
+        go.wait(10)
+        return Advisor()
+
+    on_call = AdvisorOnCall(slow, owned=False)
+    monkeypatch.setattr(advisor, "monotonic", lambda: now[0])
+    monkeypatch.setattr(on_call._done, "wait", never)
+    for _ in range(4):
+        with pytest.raises(NotReady, match="not ready within 10 s"):
+            on_call.get()
+    go.set()
+    assert waits == [10.0, 4.0, 0.0, 0.0]
 
 
 def test_what_making_it_raised_comes_to_who_asks() -> None:
