@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator_core.execute.dask.graphs.hints import Hint, read_hints
 from orchestrator_core.execute.dask.graphs.snapshot import stated_of
+from orchestrator_core.execute.dask.steer.counted import Counted
 from orchestrator_core.execute.dask.steer.live_tasks import NOT_STARTED
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Key
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 class Heeding:
     """Writes restrictions to hinted tasks, and takes back exactly those that it wrote."""
 
-    def __init__(self, scheduler: Scheduler, roster: Roster) -> None:
+    def __init__(self, scheduler: Scheduler, roster: Roster, counts: bool) -> None:
+        """Args: counts: may Dask count what tasks occupy, planned or not?"""
         self._scheduler, self._roster = scheduler, roster
+        self._counted = Counted(scheduler) if counts else None
         self._hints: dict[Key, Hint] = {}
         # Of the keys that are heeded; empty where none of the workers is there.
         self._written: dict[Key, set[str]] = {}
@@ -35,8 +38,11 @@ class Heeding:
         return self._hints
 
     def note(self, hints: Mapping[Key, Hint]) -> None:
-        """From now on these can be heeded."""
-        self._hints.update({key: hint for key, hint in hints.items() if hint.says_where})
+        """These have come, and from now on they can be heeded."""
+        found = {key: hint for key, hint in hints.items() if hint.says_where}
+        self._hints.update(found)
+        if self._counted is not None:
+            self._counted.note(found)
 
     def arrive(self, keys: Iterable[Key]) -> None:
         """Tasks that no plan places have come one by one: they run where their hints say."""
@@ -70,16 +76,20 @@ class Heeding:
         """The task is gone, or will be in a moment."""
         if self._hints.pop(key, None) is not None:
             self._written.pop(key, None)
+            if self._counted is not None:
+                self._counted.forget(key)
 
     def renew(self) -> list[Key]:
         """Other workers are there, who may be meant, too; these tasks had none to go to."""
         stuck = [key for key in self._written if self._state(key) == "no-worker"]
         self.heed(list(self._written))
-        return stuck
+        return stuck if self._counted is None else [*stuck, *self._counted.renew()]
 
     def clear(self) -> None:
         """Nothing is heeded any longer; the tasks are as they were."""
         self.release(list(self._written))
+        if self._counted is not None:
+            self._counted.clear()
         self._hints.clear()
 
     def _addresses(self, hint: Hint, workers: Iterable[Worker]) -> set[str]:

@@ -68,7 +68,7 @@ class Steering:
         self._slots, self._stages = self.follower.slots, self.follower.stages
         self._to_hold = self.follower.to_hold
         self.tasks = LiveTasks(scheduler, roster, epoch)
-        self.heeding = Heeding(scheduler, roster)
+        self.heeding = Heeding(scheduler, roster, counts=self.mode == "director")
         self._longest = longest_wait(scheduler)
         self.awaiting = Awaiting(self._go_on, self._longest)
         self._alarm = Alarm(self._let_go)
