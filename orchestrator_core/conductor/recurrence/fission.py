@@ -1,6 +1,7 @@
 """Fission: what a loop does without its carries is taken out and done for all steps at once.
 
-Only the order of sums within matrix products may change.
+Only the order of sums within matrix products may change, and, unless it is to be strict, when sums
+of few bits are rounded.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _take_after(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
 
 
 def _take_sums(graph: Graph, node: Node, device: Device, goal: Goal) -> Taken:
-    found = products(Scan.of(node))
+    found = products(Scan.of(node), is_strict=goal.is_strict)
     nbytes = sum(value.nbytes for each in found for value in each.operands)
     if not found or nbytes * Scan.of(node).length > _room(goal):
         return graph, node, []

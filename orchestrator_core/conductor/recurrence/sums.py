@@ -2,7 +2,8 @@
 
 A traced backward loop carries the gradient of each matrix and adds an outer product in each step.
 What nobody reads before the last step need not be carried: ``sum_t a_t b_t`` contracts over time,
-too. Only the order of the sum changes.
+too. Where numbers have 32 bits and more, only the order of the sum changes; of fewer, products are
+rounded once they are summed, not one by one.
 """
 
 from __future__ import annotations
@@ -14,8 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
+import jax.numpy as jnp
+from jax import lax
 
+from orchestrator_core.conductor.cost import this_device
+from orchestrator_core.conductor.facts.linear import DENSE
+from orchestrator_core.conductor.facts.linear import RULES as LINEAR
+from orchestrator_core.conductor.facts.number_types import is_precise
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan, stacked
@@ -32,13 +38,15 @@ class Product:
 
     Attributes:
         carry: which. term: what is added. dot: the product. views: what is done to the product to
-            make the term.
+            make the term, but for its type.
+        dtype: in which it is summed.
     """
 
     carry: int
     term: Value
     dot: Node
     views: tuple[Node, ...]
+    dtype: Any
 
     @property
     def operands(self) -> list[Value]:
@@ -49,26 +57,42 @@ class Product:
         contracted, batch = self.dot.params["dimension_numbers"]
         contracted = tuple((0, *(axis + 1 for axis in axes)) for axes in contracted)
         batch = tuple(tuple(axis + 1 for axis in axes) for axes in batch)
-        made = jax.lax.dot_general(
-            left,
-            right,
+        made = lax.dot_general(
+            self._in_type(left),
+            self._in_type(right),
             (contracted, batch),
             precision=self.dot.params["precision"],
-            preferred_element_type=self.dot.params["preferred_element_type"],
+            preferred_element_type=self.dtype,
         )
         for view in self.views:
             (made,) = view.apply([made])
         return made
 
+    def _in_type(self, factor: Any) -> Any:
+        """A factor as this device can sum products of it in that type. CPUs have sums in 32 bits of
+        products in 16 only as long as operands lie one way (see `oriented`), which XLA may change.
+        """
+        is_float = jnp.issubdtype(self.dtype, jnp.inexact)
+        is_known = this_device().platform != "cpu" and is_float and _bits(self.dtype) == LONG
+        return factor.astype(self.dtype) if is_float and not is_known else factor
 
-def products(scan: Scan) -> list[Product]:
-    """Those of a scan that are worth it: with operands that are smaller than what they make."""
+
+LONG = 32
+"""Bits of a number that no step rounds by more than another order of sums does."""
+
+
+def products(scan: Scan, *, is_strict: bool = False) -> list[Product]:
+    """Those of a scan that are worth it: with operands that are smaller than what they make.
+
+    Args:
+        is_strict: only those of which nothing but the order of the sum changes.
+    """
     found = []
     for place in range(len(scan.carry)):
         for term in _terms(scan, place):
-            product = _product(scan, place, term)
-            if product is not None:
-                found.append(product)
+            one = _product(scan, place, term, LONG if is_strict else 0)
+            if one is not None:
+                found.append(one)
     return found
 
 
@@ -100,18 +124,51 @@ def _leaves(body: Graph, term: Value) -> list[Value]:
     return [leaf for each in parts for leaf in _leaves(body, each)]
 
 
-def _product(scan: Scan, place: int, term: Value) -> Product | None:
-    node, views = scan.body.producer.get(term), list[Node]()
+def _product(scan: Scan, place: int, term: Value, bits: int) -> Product | None:
+    """Args:
+    bits: so many must all numbers have that a step rounds.
+    """
+    node, between = scan.body.producer.get(term), list[Node]()
     while node is not None and node.name in ("transpose", "reshape", "convert_element_type"):
-        views.insert(0, node)
+        between.insert(0, node)
         (source,) = node.inputs
         node = scan.body.producer.get(source) if isinstance(source, Value) else None
     if node is None or node.name != "dot_general":
         return None
-    product = Product(place, term, node, tuple(views))
-    small = sum(each.nbytes for each in product.operands) <= node.output.nbytes // 2
-    moving = not set(product.operands) & set(scan.const_inputs)
-    return product if small and moving and len(product.operands) == 2 else None
+    carry, made = scan.carry_inputs[place], [node.output, *(each.output for each in between)]
+    may_wait = all(_may_wait(each, bits) for each in (carry, *made))
+    if not may_wait or not all(map(_is_linear, between)):
+        return None
+    views = tuple(each for each in between if each.name != "convert_element_type")
+    one = Product(place, term, node, views, _summing_type(node.output, carry))
+    small = sum(each.nbytes for each in one.operands) <= node.output.nbytes // 2
+    moving = not set(one.operands) & set(scan.const_inputs)
+    return one if small and moving and len(one.operands) == 2 else None
+
+
+def _may_wait(value: Value, bits: int) -> bool:
+    """May what each step rounds to this type be rounded once for all of them?"""
+    if not jnp.issubdtype(value.dtype, jnp.inexact):
+        return True
+    return is_precise(value.dtype) and _bits(value.dtype) >= bits
+
+
+def _is_linear(view: Node) -> bool:
+    """Is it the same of a sum as the sum of it? So is not what makes whole numbers of others."""
+    return view.name != "convert_element_type" or LINEAR[view.name](view, [DENSE]) is not None
+
+
+def _bits(dtype: Any) -> int:
+    return int(jnp.finfo(dtype).bits)  # type: ignore[no-untyped-call]
+
+
+def _summing_type(product: Value, carry: Value) -> Any:
+    """That of the product, of no fewer bits than 32 and than what it is added to: a carry in which
+    steps add up short numbers is not to end as one of them."""
+    if not jnp.issubdtype(product.dtype, jnp.inexact):
+        return product.dtype
+    long = jnp.float64 if _bits(carry.dtype) > LONG else jnp.float32
+    return jnp.promote_types(product.dtype, long)
 
 
 def done_at_the_end(graph: Graph, node: Node, found: Sequence[Product]) -> Graph:
