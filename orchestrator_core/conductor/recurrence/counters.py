@@ -67,7 +67,8 @@ def counted_before(graph: Graph, node: Node) -> Graph:
         turns = steps[::-1] if scan.reverse else steps
         pairs = list(zip(starts, found.values(), strict=True))
         counts = [s + turns.astype(s.dtype) * jnp.asarray(k, s.dtype) for s, k in pairs]
-        last = [s + jnp.asarray(scan.length, s.dtype) * jnp.asarray(k, s.dtype) for s, k in pairs]
+        length = jnp.asarray(scan.length)
+        last = [s + length.astype(s.dtype) * jnp.asarray(k, s.dtype) for s, k in pairs]
         return [*counts, *last]
 
     nodes = [rest.node() if each is node else each for each in graph.nodes]

@@ -82,7 +82,8 @@ class Steps:
         for place, step in counters(scan).items():
             start = known.array(scan.carry[place])
             if start is not None:
-                found[scan.carry_inputs[place]] = start + self._turns() * np.asarray(step)
+                counts = start + self._turns() * np.asarray(step)
+                found[scan.carry_inputs[place]] = counts.astype(start.dtype)  # wraps as it does
         return found
 
     def _turns(self) -> Numbers:

@@ -134,6 +134,20 @@ def test_what_depends_on_other_slices_is_left(function: Callable[..., Any]) -> N
     check(with_gradients(function, 1), x)
 
 
+def test_a_counter_that_wraps_begins_at_the_first_slice_again() -> None:
+    """The slices after the 256th are written over the first ones."""
+
+    def wraps(x: Any) -> Any:
+        def step(carry: Any, row: Any) -> Any:
+            out, t = carry
+            out = lax.dynamic_update_slice(out, row[None], (t, jnp.zeros_like(t)))
+            return (out, t + jnp.asarray(1, t.dtype)), None
+
+        return lax.scan(step, (jnp.zeros((260, 2)), jnp.asarray(0, jnp.uint8)), x)[0][0]
+
+    assert whole(check(wraps, *normal((260, 2)))) == 1
+
+
 def test_derivatives_of_reading_by_index_add_no_whole_arrays() -> None:
     x = normal((T, D))[0]
     assert whole(check(with_gradients(read_twice, 1), x)) == 0

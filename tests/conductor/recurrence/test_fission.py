@@ -321,6 +321,22 @@ def test_counters_wrap() -> None:
         assert jnp.allclose(a, b, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [jnp.int8, jnp.uint8])
+def test_counters_wrap_over_more_steps_than_they_can_count(dtype: Any) -> None:
+    def counts(x: Any, w: Any) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            h, k = c
+            return (0.5 * h + (x * jnp.sin(k)) @ w, k + jnp.asarray(1, k.dtype)), k
+
+        return lax.scan(step, (jnp.zeros(32), jnp.asarray(0, dtype)), x)
+
+    given = normal((300, 24), (24, 32))
+    function, sites, _ = rewritten(counts, given)
+    assert [site.is_changed for site in sites] == [True]
+    for a, b in zip(run(function, given), jax.tree.leaves(jax.jit(counts)(*given)), strict=True):
+        assert jnp.allclose(a, b, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", [jnp.int32, jnp.uint8])
 def test_whole_numbers_wrap_as_before(dtype: Any) -> None:
     x = jnp.arange(40, dtype=dtype).reshape(10, 4) * 31
