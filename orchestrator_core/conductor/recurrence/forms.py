@@ -192,5 +192,6 @@ def _in_other_order(plain: Form, node: Node, goal: Goal) -> Iterator[Built]:
 
 
 def _elements(scan: Scan) -> int:
-    """That a step makes in one kernel, at most."""
-    return max(output.size for node in scan.body.nodes for output in node.outputs)
+    """That a step makes in one kernel, at most; none if it only hands on what it is given."""
+    made = (output.size for node in scan.body.nodes for output in node.outputs)
+    return max(made, default=0)

@@ -102,6 +102,20 @@ def dense(x: Any, a: Any) -> Any:
     return lax.scan(lambda h, x: (0.05 * a @ h + x,) * 2, jnp.zeros(a.shape[0]), x)[1]
 
 
+def test_a_loop_that_only_hands_on_what_it_is_given() -> None:
+    """It has not one operation."""
+
+    def swapped(a: Any, b: Any) -> Any:
+        return lax.scan(lambda c, _: (c[::-1], c[0]), (a, b), length=97)
+
+    arrays = normal((5,), (5,))
+    _, (site,), _ = rewritten(swapped, arrays, Goal())
+    assert site.reason == "a plain loop is the form of choice"
+    function, (site,), _ = rewritten(swapped, arrays)
+    assert site.settings == {"form": "blocks"}
+    assert max(errors(swapped, run(function, arrays), arrays)) == 0
+
+
 def test_a_device_that_a_step_leaves_idle_takes_them_and_a_plan_pins_them() -> None:
     arrays = normal((600, 70), (70, 70))
     with on_device(H200):
