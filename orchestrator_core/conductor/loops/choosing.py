@@ -29,7 +29,7 @@ NO_LOSS = 1.02
 
 def with_more_inside(graph: Graph, which: int, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph, one of whose scans makes itself what it was given."""
-    node = _scan(graph, which)
+    node = scans(graph)[which]
     new = sunk(graph, node, 1 if goal.always else WORTH, large(goal))
     if new is None:
         return graph, []
@@ -46,7 +46,7 @@ def with_more_inside(graph: Graph, which: int, goal: Goal) -> tuple[Graph, list[
 
 def with_less_kept(graph: Graph, which: int, goal: Goal) -> tuple[Graph, list[Site]]:
     """The graph, one of whose scans keeps less for other scans."""
-    found = residuals(graph, _scan(graph, which))
+    found = residuals(graph, scans(graph)[which])
     if not found.edges:
         return graph, []
     what = f"{plural(len(found.edges), 'stack')} ({_mb(found.nbytes)}) kept by a scan for another"
@@ -54,8 +54,7 @@ def with_less_kept(graph: Graph, which: int, goal: Goal) -> tuple[Graph, list[Si
     way, after, reason = _way(graph, found, before, goal, what)
     if after is None:
         return graph, [_refused(found.node, what, before, reason)]
-    left = residuals(after, _scan(after, which))
-    chosen = f"{plural(len(left.edges), 'stack')} ({_mb(left.nbytes)}) kept, the rest done again"
+    chosen = f"{_left(graph, after, which)} kept, the rest done again"
     settings = {"way": way}
     prices = before, price(after)
     return after, [Site(NAME, found.node.source, what, chosen, reason, *prices, settings)]
@@ -120,8 +119,16 @@ def large(goal: Goal) -> int:
     return settings_for(goal).min_elements
 
 
-def _scan(graph: Graph, which: int) -> Node:
-    return [node for node in graph.nodes if node.name == "scan"][which]
+def scans(graph: Graph) -> list[Node]:
+    return [node for node in graph.nodes if node.name == "scan"]
+
+
+def _left(before: Graph, after: Graph, which: int) -> str:
+    """What a scan keeps for others now. It is gone if nobody reads anything else of it."""
+    is_gone = len(scans(after)) < len(scans(before))
+    left = None if is_gone else residuals(after, scans(after)[which])
+    count, nbytes = (0, 0) if left is None else (len(left.edges), left.nbytes)
+    return f"{plural(count, 'stack')} ({_mb(nbytes)})"
 
 
 def _refused(node: Node, found: str, before: Price, reason: str) -> Site:

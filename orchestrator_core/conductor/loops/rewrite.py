@@ -7,7 +7,7 @@ import dataclasses
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.loops import with_bodies
-from orchestrator_core.conductor.loops.choosing import with_less_kept, with_more_inside
+from orchestrator_core.conductor.loops.choosing import scans, with_less_kept, with_more_inside
 from orchestrator_core.conductor.loops.pairs import with_pairs_inside
 from orchestrator_core.conductor.site import Site
 
@@ -17,7 +17,8 @@ def loops(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     done again there may have scans in it whose residuals are of no use any more."""
     sites: list[Site] = []
     for choose in (with_more_inside, with_less_kept):
-        for which in range(sum(node.name == "scan" for node in graph.nodes)):
+        # Counted from the last one, as one that keeps nothing any more may be gone after its turn.
+        for which in range(-len(scans(graph)), 0):
             graph, found = choose(graph, which, goal)
             sites += found
     for rest in (with_pairs_inside, _in_bodies):

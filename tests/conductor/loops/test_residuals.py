@@ -210,6 +210,25 @@ def test_several_readers_do_it_again_each(given) -> None:
     assert (D, D) not in stacks(graph)
 
 
+def test_a_scan_of_which_nothing_is_read_any_more_is_gone(given) -> None:
+    """The gradient alone of a mean over samples needs no value of it. What comes after such a scan
+    is still looked at: here another two."""
+
+    def mean(w: jax.Array, xs: jax.Array) -> jax.Array:
+        return jax.lax.map(lambda x: (jnp.tanh(jnp.tanh(x @ w) @ w) ** 2).mean(), xs).mean()
+
+    def gradients(xs: jax.Array) -> Any:
+        w = jnp.eye(D)
+        return jax.grad(mean)(w, xs), jax.grad(mean)(2 * w, xs)
+
+    xs = given[0].reshape(8, -1, D)
+    graph, sites = rewritten(gradients, (xs,), Goal(objective="memory"))
+    assert stacks(graph) == []
+    assert [node.name for node in graph.nodes].count("scan") == 2
+    kept = [site.chosen for site in sites if site.is_changed]
+    assert kept == ["0 stacks (0 MB) kept, the rest done again"] * 2
+
+
 def test_what_somebody_else_reads_stays(given) -> None:
     for use in (lambda a: (total(a), a), lambda a: (total(a), a.sum())):
         graph, sites = rewritten(outer_then(use), (given[0],), Goal(always=True))
