@@ -27,7 +27,8 @@ class Demands:
     @contextmanager
     def of(self, task: Any) -> Iterator[Hint]:
         """Within it, the task is submitted: no worker without the resources that it needs gets it,
-        and none but those that it is to run on, whether a plan is followed or not.
+        and none but those that it is to run on, nor before it is to, whether a plan is followed
+        or not.
 
         Raises:
             InvalidInput: for a hint that makes no sense.
@@ -37,5 +38,5 @@ class Demands:
         resources = resources_of(hint)
         self._supply.check(task.name, resources, workers_here())
         self._aims.heed(hint.objective)
-        with needing(resources if hint.resources else {}), wishing(hint.workers):
+        with needing(resources if hint.resources else {}), wishing(hint):
             yield hint

@@ -227,10 +227,9 @@ class Session:
         self.steering.renew(fresh)
         graph = snapshot.take(self.scheduler, fresh, wanted, self.roster)
         if self.steering.carrier is not None:
-            announced = [key for key in keys if key in watched and key not in self._follows]
-            self.steering.heeding.arrive(announced)
+            self.steering.heed_announced([key for key in keys if key in watched])
             if graph.stated:
-                self.steering.heeding.note(graph.hints)
+                self.steering.heed(graph.hints)
         if len(graph) < RECORDED_FROM:
             self.steering.heeding.heed(graph.keys)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,11 @@ def train(x: int = 0) -> str:
     from distributed import get_worker
 
     return str(get_worker().name)
+
+
+@task(tags={"orchestrator:release=0.4"})
+def late(x: int = 0) -> float:
+    return time.time()
 
 
 def tagged(*found: str) -> Any:
@@ -220,3 +226,18 @@ def test_a_wrong_hint_fails_the_flow_before_the_task_runs(cluster: Any, tmp_path
         with pytest.raises(InvalidInput, match="task 'never': tag 'orchestrator:gpus=1'"):
             flow(task_runner=runner)(body)()
     assert not ran.exists()
+
+
+def test_a_task_does_not_begin_before_its_release(cluster: Any) -> None:
+    """Neither in the first run, nor where a plan places it."""
+    advisor = Advisor("0")
+
+    def body() -> list[float]:
+        submitted = time.time()
+        futures = [late.submit(i) for i in range(6)]
+        return [future.result() - submitted for future in futures]
+
+    runner = OptimizedTaskRunner(cluster=cluster, advisor=advisor, mode="director", report=False)
+    made = flow(task_runner=runner)(body)
+    assert min(*made(), *made()) >= 0.4
+    assert [run.plan is None for run in advisor.runs] == [True, False]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -46,7 +46,8 @@ class Hint:
         kind: what durations are learned about; Dask's prefix of the key otherwise.
         workers: kinds or names of workers on which it may run, as long as there are any.
         resources: amounts that it occupies while it runs.
-        release, due, deadline: seconds from the arrival of the graph. weight: of each second late.
+        release, due, deadline: seconds from the arrival of the graph; before its release nothing
+            is begun, where Dask is directed. weight: of each second late.
         objective: what the plan of the whole graph is to minimise.
     """
 
@@ -70,7 +71,7 @@ class Hint:
     @property
     def wishes_for_more(self) -> bool:
         """Does it ask for what nobody but a plan sees to?"""
-        asked = self.release, self.due, self.deadline, self.objective
+        asked = self.due, self.deadline, self.objective
         return any(each is not None for each in asked)
 
 
@@ -118,11 +119,13 @@ def needing(resources: Mapping[str, float]) -> AbstractContextManager[None]:
     return annotate(resources=dict(resources))
 
 
-def wishing(workers: Sequence[str] | None) -> AbstractContextManager[None]:
-    """Within it, tasks are made that run on these workers alone, as long as there are any."""
-    if workers is None:
-        return nullcontext()
-    return annotate(**{ANNOTATION: {"workers": list(workers)}})
+def wishing(hint: Hint) -> AbstractContextManager[None]:
+    """Within it, tasks are made that run on the hint's workers alone, as long as there are any, and
+    not before its release."""
+    said: dict[str, Any] = {} if hint.workers is None else {"workers": list(hint.workers)}
+    if hint.release:
+        said["release"] = hint.release
+    return annotate(**{ANNOTATION: said}) if said else nullcontext()
 
 
 def objective_of(hints: Iterable[Hint]) -> str | None:

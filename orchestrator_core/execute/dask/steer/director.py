@@ -46,10 +46,12 @@ class Director:
         fault: Fault,
         held: Callable[[Key], None],
         awaiting: Set[Key],
+        dated: Set[Key],
     ) -> None:
-        """`held` is told when a task begins to be held; keys `awaiting` a plan get no worker."""
+        """`held` is told when a task begins to be held; keys `awaiting` a plan get no worker, nor
+        do those that are `dated`."""
         self._roster = roster
-        self._held, self._awaiting = held, awaiting
+        self._held, self._awaiting, self._dated = held, awaiting, dated
         self._follower, self._stages = follower, follower.stages
         self._fault = fault
         self._scheduler = scheduler
@@ -88,9 +90,11 @@ class Director:
             return False
         if self._awaiting and ts.key in self._awaiting:
             return False
-        return NotImplemented
+        return False if self._dated and ts.key in self._dated else NotImplemented
 
     def _decide(self, ts: TaskState) -> Any:
+        if self._dated and ts.key in self._dated:
+            return None
         if ts.worker_restrictions or ts.host_restrictions or self._lacks_resources(ts):
             # Somebody has restricted the task, as a shuffle does while it runs: it is not ours.
             self._follower.released((ts.key,), "it got restrictions")

@@ -44,12 +44,11 @@ class Heeding:
         if self._counted is not None:
             self._counted.note(found)
 
-    def arrive(self, keys: Iterable[Key]) -> None:
-        """Tasks that no plan places have come one by one: they run where their hints say."""
+    def read(self, keys: Iterable[Key]) -> Mapping[Key, Hint]:
+        """The hints of those that have any."""
         found = (self._task(key) for key in keys)
-        if stated := stated_of(task for task in found if task is not None):
-            self.note(read_hints(stated))
-            self.heed(stated)
+        stated = stated_of(task for task in found if task is not None)
+        return read_hints(stated) if stated else {}
 
     def heed(self, keys: Iterable[Key]) -> None:
         """Those of the keys that have hints and were not sent yet may run only there."""

@@ -6,7 +6,7 @@ lost is not given again. A plan must not keep a cluster idle for longer than a h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
 from distributed.metrics import monotonic
@@ -28,13 +28,13 @@ class Standstill:
         self,
         scheduler: Scheduler,
         planned: Container[Key],
-        awaiting: Container[Key],
+        waiting: Sequence[Container[Key]],
         end: Callable[[list[Key]], None],
     ) -> None:
         """`planned` keys and all that any worker may run are looked at, but none that are
-        `awaiting` their plan."""
+        `waiting` for what comes by itself."""
         self._scheduler, self._end = scheduler, end
-        self._planned, self._awaiting = planned, awaiting
+        self._planned, self._waiting = planned, waiting
 
     def look(self) -> None:
         """Look once."""
@@ -53,7 +53,7 @@ class Standstill:
 
     def _is_kept(self, task: TaskState) -> bool:
         """Would Dask run it, were it not for us?"""
-        if task.key in self._awaiting:
+        if any(task.key in keys for keys in self._waiting):
             return False
         bound = task.worker_restrictions or task.host_restrictions or task.resource_restrictions
         return not bound or task.key in self._planned

@@ -15,11 +15,13 @@ from distributed.metrics import monotonic, time
 
 from orchestrator_core.execute.dask.counters import Counters
 from orchestrator_core.execute.dask.graphs.epoch import Epoch
+from orchestrator_core.execute.dask.graphs.hints import Hint
 from orchestrator_core.execute.dask.leaving import take_all
 from orchestrator_core.execute.dask.steer.alarm import Alarm
 from orchestrator_core.execute.dask.steer.awaiting import Awaiting
 from orchestrator_core.execute.dask.steer.carrier import Carrier
 from orchestrator_core.execute.dask.steer.compat import choose
+from orchestrator_core.execute.dask.steer.dated import Dated
 from orchestrator_core.execute.dask.steer.director import Director
 from orchestrator_core.execute.dask.steer.heeding import Heeding
 from orchestrator_core.execute.dask.steer.jam import Jams
@@ -47,7 +49,8 @@ class Steering:
     Attributes:
         mode: "director", "restrict", "observe", or "off" once it has withdrawn.
         follower: the plan. tasks: what it is put in force on. heeding: where other tasks may run.
-        awaiting: the tasks that are kept back until a plan for them is there.
+        awaiting: the tasks that are kept back until a plan for them is there. dated: those that
+            are not to begin before a date.
     """
 
     def __init__(
@@ -72,9 +75,9 @@ class Steering:
         self._longest = longest_wait(scheduler)
         self.awaiting = Awaiting(self._go_on, self._longest)
         self._alarm = Alarm(self._let_go)
-        self._standstill = Standstill(
-            scheduler, self._slots, self.awaiting.keys, self._go_on_at_last
-        )
+        self.dated = Dated(self._date_has_come, self._longest)
+        waiting = self.awaiting.keys, self.dated.keys
+        self._standstill = Standstill(scheduler, self._slots, waiting, self._go_on_at_last)
         self._rescheduled = Rescheduled(scheduler, self._goes_elsewhere)
         self._jams = Jams(scheduler, self._stages, seconds, self._leave_behind)
         self._lookout = Lookout(self.fault, standstill=self._standstill.look, jams=self._jams.look)
@@ -104,8 +107,8 @@ class Steering:
     def _make_carrier(self) -> Carrier | None:
         scheduler, roster = self._scheduler, self._roster
         if self.mode == "director":
-            awaiting = self.awaiting.keys
-            return Director(scheduler, roster, self.follower, self.fault, self._held, awaiting)
+            waiting = self.awaiting.keys, self.dated.keys
+            return Director(scheduler, roster, self.follower, self.fault, self._held, *waiting)
         return Restrictor(scheduler, roster) if self.mode == "restrict" else None
 
     def uninstall(self, reason: str) -> None:
@@ -123,6 +126,7 @@ class Steering:
     def restart(self) -> None:
         """The scheduler forgot all tasks."""
         self.awaiting.clear()
+        self.dated.clear()
         self.follower.clear()
         self.heeding.clear()
 
@@ -162,8 +166,9 @@ class Steering:
             if self.tasks.place(key, slot) is None:
                 self.follower.forgotten(key)
 
-    def renew(self, keys: Iterable[Key]) -> None:
+    def renew(self, keys: Collection[Key]) -> None:
         """A graph asks again for these keys: what earlier graphs planned for them has ended."""
+        self.dated.forget(keys)
         if not self._slots:
             return
         for key in keys:
@@ -209,6 +214,23 @@ class Steering:
         self.heed_anew()
         self._withdraw(self.follower.check())
 
+    def heed(self, hints: Mapping[Key, Hint]) -> None:
+        """These tasks have come, and their hints say where they run, and not before when."""
+        self.heeding.note(hints)
+        self._date(hints)
+
+    def heed_announced(self, keys: Iterable[Key]) -> None:
+        """The same of tasks that were announced; a plan that is there knows where they run."""
+        if hints := self.heeding.read(keys):
+            free = {key: hint for key, hint in hints.items() if key not in self._slots}
+            self.heeding.note(free)
+            self.heeding.heed(free)
+            self._date(hints)
+
+    def _date(self, hints: Mapping[Key, Hint]) -> None:
+        if self.can_wait:
+            self.dated.begin({k: hint.release for k, hint in hints.items() if hint.release})
+
     def heed_anew(self) -> None:
         """Other workers are there, or more is known of them: hints may mean others now."""
         if self.heeding.hints:
@@ -226,6 +248,10 @@ class Steering:
         """Dask decides about those that no plan places."""
         self.heeding.heed([key for key in keys if key not in self._slots])
         self.tasks.decide_anew(keys)
+
+    def _date_has_come(self, keys: Collection[Key]) -> None:
+        """These may begin from now on."""
+        self._guarded("date", lambda: self.tasks.decide_anew(keys))
 
     def _held(self, key: Key) -> None:
         """The task begins to be held back; called in a transition. Its patience will end."""
@@ -302,11 +328,12 @@ class Steering:
 
     def _undo(self, disable: Disable) -> None:
         """Does not raise: whatever of it fails, the rest of the plugin is to go, too."""
-        take_all([self._rescheduled.uninstall, self._lookout.cancel, self._alarm.cancel])
+        timers = self._lookout.cancel, self._alarm.cancel, self.dated.cancel
+        take_all([self._rescheduled.uninstall, *timers])
         carrier = self.tasks.carrier
         if carrier is None:
             return
-        ours = [*disable.keys, *self.awaiting.clear()]
+        ours = [*disable.keys, *self.awaiting.clear(), *self.dated.clear()]
         take_all([carrier.uninstall, self.heeding.clear, lambda: self.tasks.release(ours)])
         self.tasks.carrier = None
         # Nothing of ours stays on the loop for later.
