@@ -15,6 +15,7 @@ where A, a and b do not depend on the system.
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -25,7 +26,6 @@ from scipy.sparse.csgraph import connected_components
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.scan import Scan
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 
 
@@ -83,36 +83,69 @@ class System:
     broken: Node | None = None
 
 
-def systems(scan: Scan, domains: Sequence[Domain]) -> list[System]:
+@dataclass(frozen=True)
+class Loop:
+    """What a step is given of each carry, and what it hands on, as the body knows them."""
+
+    body: Graph
+    given: tuple[Value, ...]
+    handed: tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Carries that need each other in a circle.
+
+    Attributes:
+        carries: their places among all. nodes: in order, those that take part in the circle: what
+            a carry of it reaches and what reaches one.
+    """
+
+    carries: tuple[int, ...]
+    nodes: tuple[Node, ...]
+
+
+def systems(loop: Loop, domains: Sequence[Domain]) -> list[System]:
     """All systems of a loop, each of the first kind that is proven."""
-    return [_system(scan, carries, domains) for carries in circles(scan)]
+    return [_system(loop, circle, domains) for circle in circles(loop)]
 
 
-def circles(scan: Scan) -> list[tuple[int, ...]]:
-    """The places of carries that need each other in a circle."""
-    size = len(scan.carry)
-    needs = np.zeros((size, size), np.int8)
-    for k, given in enumerate(scan.carry_inputs):
-        found = _reached(scan.body, given)
-        needs[k] = [each in found for each in scan.carry_outputs]
-    count, label = connected_components(csr_array(needs), connection="strong")
-    return [tuple(np.flatnonzero(label == k).tolist()) for k in range(count)]
+def circles(loop: Loop) -> list[Circle]:
+    """The strong components of carries and operations, where each carry needs what the step before
+    has handed on; in the order of their first carries."""
+    size, nodes = len(loop.given), loop.body.nodes
+    place: dict[Atom, int] = {value: k for k, value in enumerate(loop.given)}
+    for k, node in enumerate(nodes, size):
+        place.update(dict.fromkeys(node.outputs, k))
+    ways = [(each, k) for k, node in enumerate(nodes, size) for each in node.inputs]
+    ways += [(each, k) for k, each in enumerate(loop.handed)]
+    pairs = {(place[each], k) for each, k in ways if isinstance(each, Value) and each in place}
+    label = _components(size + len(nodes), sorted(pairs))
+    members = defaultdict[int, list[Node]](list)
+    for node, at in zip(nodes, label[size:], strict=True):
+        members[at].append(node)
+    carries = defaultdict[int, list[int]](list)
+    for k, at in enumerate(label[:size]):
+        carries[at].append(k)
+    return [Circle(tuple(found), tuple(members[at])) for at, found in carries.items()]
 
 
-def _reached(body: Graph, seed: Value) -> set[Atom]:
-    found: set[Atom] = {seed}
-    for node in body.nodes:
-        if not found.isdisjoint(node.inputs):
-            found.update(node.outputs)
+def _components(size: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Of a graph with these edges, the strong component of each vertex."""
+    source, target = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    there = csr_array((np.ones(len(pairs), np.int8), (source, target)), shape=(size, size))
+    _, label = connected_components(there, connection="strong")
+    found: list[int] = label.tolist()
     return found
 
 
-def _system(scan: Scan, carries: tuple[int, ...], domains: Sequence[Domain]) -> System:
-    seeds = [scan.carry_inputs[k] for k in carries]
-    ends = [scan.carry_outputs[k] for k in carries]
+def _system(loop: Loop, circle: Circle, domains: Sequence[Domain]) -> System:
+    carries = circle.carries
+    seeds = [loop.given[k] for k in carries]
+    ends = [loop.handed[k] for k in carries]
     broken: Node | None = None
     for domain in domains:
-        known = facts(scan.body, domain, {seed: domain.seed(seed) for seed in seeds})
+        known = facts(circle.nodes, domain, {seed: domain.seed(seed) for seed in seeds})
         found = [_of(known, end) for end in ends]
         if all(fact is None for fact in found):
             return System(carries, Kind.FREE)
@@ -125,10 +158,10 @@ def _system(scan: Scan, carries: tuple[int, ...], domains: Sequence[Domain]) -> 
     return System(carries, Kind.NONE, False, broken)
 
 
-def facts(body: Graph, domain: Domain, seeds: Mapping[Value, Fact]) -> dict[Value, Fact]:
-    """Of all values that are not free."""
+def facts(nodes: Sequence[Node], domain: Domain, seeds: Mapping[Value, Fact]) -> dict[Value, Fact]:
+    """Of all values that these make and that are not free."""
     known = dict(seeds)
-    for node in body.nodes:
+    for node in nodes:
         given = [_of(known, each) for each in node.inputs]
         if any(fact is not None for fact in given):
             fact = _fact(domain, node, given)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from orchestrator_core.conductor.facts.affine import Kind, System, systems
+from orchestrator_core.conductor.facts.affine import Kind, Loop, System, systems
 from orchestrator_core.conductor.facts.linear import Linear
 from orchestrator_core.conductor.facts.log_linear import LogLinear
 from orchestrator_core.conductor.facts.tropical import Tropical
+from orchestrator_core.conductor.ir.found_once import found_once
+from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.scan import Scan
+from orchestrator_core.conductor.ir.value import Value
 
 
 def systems_of(scan: Scan) -> list[System]:
     """All systems of carries of a loop, each of the first kind that is proven."""
-    return systems(scan, [Linear(), Tropical(), LogLinear(scan.body)])
+    return list(_systems(scan.body, scan.carry_inputs))
+
+
+@found_once
+def _systems(body: Graph, given: tuple[Value, ...]) -> tuple[System, ...]:
+    """A body hands on its carries first."""
+    loop = Loop(body, given, body.outputs[: len(given)])
+    return tuple(systems(loop, [Linear(), Tropical(), LogLinear(body)]))
 
 
 def in_words(found: list[System]) -> str:

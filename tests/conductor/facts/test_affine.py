@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import pytest
 
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.facts import affine
 from orchestrator_core.conductor.facts.affine import Kind
 from orchestrator_core.conductor.facts.recurrent import in_words, systems_of
+from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.scan import Scan
 from tests.conductor.corpus.recurrences import AFFINE, NEAR_MISSES, Recurrence
@@ -87,3 +91,39 @@ def test_carries_are_solved_in_the_order_in_which_they_need_each_other() -> None
 def test_what_is_to_blame_is_named() -> None:
     (systems,) = found(named("tanh_rnn"))
     assert in_words(systems) == "a loop that is not affine: tanh of what it carries"
+
+
+def test_each_operation_is_looked_at_once_however_many_carries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sixty means that decay, and in each step their sum, which every one of them reaches but none
+    needs: a look for each carry at all that it reaches were 1,770 looks at additions alone."""
+    looks: list[Node] = []
+    fact = affine._fact
+
+    def counted(domain: affine.Domain, node: Node, given: Sequence[affine.Fact]) -> affine.Fact:
+        looks.append(node)
+        return fact(domain, node, given)
+
+    def step(carry: list[jax.Array], x: jax.Array) -> tuple[list[jax.Array], jax.Array]:
+        new = [0.5 * each + x for each in carry]
+        return new, sum(new, start=jnp.zeros(()))
+
+    def means(x: jax.Array) -> jax.Array:
+        return jax.lax.scan(step, [jnp.zeros(())] * 60, x)[1]
+
+    monkeypatch.setattr(affine, "_fact", counted)
+    (systems,) = found(Recurrence("", means, ((8,),)))
+    assert [system.carries for system in systems] == [(k,) for k in range(60)]
+    assert {system.kind for system in systems} == {Kind.LINEAR}
+    assert len(looks) == len(set(looks)) == 120
+
+
+def test_carries_that_only_change_places_are_one_system() -> None:
+    """Each is handed on as another one: no operation is between them."""
+
+    def turned(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
+        return jax.lax.scan(lambda s, _: ((s[1], s[2], s[0]), None), (a, b, c), length=5)[0]
+
+    (systems,) = found(Recurrence("", turned, ((4,), (4,), (4,))))
+    assert [system.carries for system in systems] == [(0, 1, 2)]
