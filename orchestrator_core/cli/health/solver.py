@@ -44,9 +44,9 @@ def check_compiled_cache() -> Check:
     try:
         place = Path(given) if given else user_cache_path("orchestrator", appauthor=False)
     except RuntimeError:
-        return bad(
+        return warning(
             name,
-            "has no place: there is no home directory, and nothing can be planned",
+            "cannot be kept: there is no home directory; each process compiles it anew",
             "set HOME, or NUMBA_CACHE_DIR to a folder that can be written",
         )
     if may_write(place):

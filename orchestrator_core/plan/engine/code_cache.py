@@ -62,7 +62,7 @@ def folder() -> Path | None:
         kernels = [name for name, text in _texts().items() if _MARK.search(text)]
         chosen = _made(root() / f"all-{_hash(closure(_texts(), [*kernels, *DOORS]))}")
         drop_old(root())
-    except OSError:
+    except (OSError, RuntimeError):  # the latter where the user has no home
         return None
     return chosen
 

@@ -5,6 +5,7 @@ Loaded by the first kernel that is called; importing numba takes a quarter of a 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -47,7 +48,8 @@ def dispatcher(kernel: Kernel) -> Any:
     made: Any = njit(nogil=True, **options)(kernel.py_func)
     # A piece is in each kernel that uses it, and need not be kept by itself.
     if kernel.from_python or "pipeline_class" not in options:
-        made._cache = cast(Any, KernelCache)(kernel.py_func)
+        with contextlib.suppress(RuntimeError):  # numba finds no place that can be written
+            made._cache = cast(Any, KernelCache)(kernel.py_func)
     template, unliteral = made.get_call_template, cast(Any, types).unliteral
 
     def get_call_template(args: Any, kws: Any) -> Any:

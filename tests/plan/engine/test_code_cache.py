@@ -15,8 +15,9 @@ from numba.core.caching import FunctionCache, InTreeCacheLocator
 
 from orchestrator_core.plan.engine import code_cache
 from orchestrator_core.plan.engine.compiled import Kernel
-from orchestrator_core.plan.engine.kernel_cache import VERSIONS, KernelCache
+from orchestrator_core.plan.engine.kernel_cache import VERSIONS, KernelCache, _Place
 from orchestrator_core.plan.engine.locked import locked
+from tests.homeless import leave_home
 
 KERNELS = """
 from orchestrator_core.plan.engine.compiled import compiled
@@ -121,6 +122,17 @@ def test_numba_decides_where_nothing_can_be_written(
     assert code_cache.folder() is None
     monkeypatch.setattr(InTreeCacheLocator, "get_cache_path", lambda self: str(tmp_path / "numba"))
     assert KernelCache(ranked).cache_path == str(tmp_path / "numba")
+
+
+def test_without_a_home_nothing_is_kept_and_code_is_compiled(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose user has none and may not write where this is installed."""
+    leave_home(monkeypatch)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setattr(KernelCache._impl_class, "_locator_classes", [_Place])
+    assert code_cache.folder() is None
+    assert Kernel(ranked, from_python=True)(2.5) == 2.5
 
 
 def test_what_was_compiled_in_one_environment_is_found_by_another(tmp_path: Path) -> None:
