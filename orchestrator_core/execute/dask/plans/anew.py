@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from distributed.metrics import monotonic, time
@@ -104,4 +104,4 @@ class Anew:
 
 def _look_alike(workers: Collection[Worker]) -> bool:
     """Do they differ in nothing but their names? Then it does not matter who gets what."""
-    return len({(w.kind, w.threads, w.memory, w.speed) for w in workers}) < 2
+    return len({replace(worker, name="") for worker in workers}) < 2

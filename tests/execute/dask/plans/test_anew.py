@@ -203,6 +203,25 @@ async def test_one_more_of_the_same_is_no_reason_to_ask(
     assert len(advisor.asked) == 1
 
 
+@cluster_test(**{**NO_MEMORY, "config": {"orchestrator.worker.kind": "box"}})
+async def test_of_one_kind_by_name_some_may_have_what_others_have_not(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """Their owner says that all are boxes."""
+    advisor = Choosy()
+    plugin = plugin_of(advisor)
+    await start(s, plugin)
+    graph, _ = two_blocked()
+    futures = await begun(c, s, graph)
+    resources = {"GPU": 1.0}
+    async with Worker(s.address, nthreads=1, name=NEW, memory_limit=0, resources=resources):
+        await until(lambda: len(advisor.asked) == 2)
+        assert {worker.kind for worker in advisor.asked[-1][1].workers} == {"box"}
+        await Event("go").set()
+        assert await c.gather(futures) == [1] * len(graph)
+        await stop(s, plugin)
+
+
 @cluster_test(**NO_MEMORY)
 async def test_a_change_is_looked_at_soon_whoever_else_waits(
     c: Client, s: Scheduler, a: Worker, b: Worker
