@@ -63,6 +63,17 @@ class FixedAdvisor:
         self.closed += 1
 
 
+class Declining(FixedAdvisor):
+    """Has nothing to say for a plan."""
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        return Advice(None, "it gains nothing")
+
+
+PLANS = {"planned": FixedAdvisor, "left to Dask": Declining}
+"""Whoever places tasks."""
+
+
 class RaisingAdvisor(FixedAdvisor):
     """Breaks the law: it raises wherever it can."""
 

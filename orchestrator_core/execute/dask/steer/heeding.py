@@ -27,7 +27,7 @@ class Heeding:
     def __init__(self, scheduler: Scheduler, roster: Roster, counts: bool) -> None:
         """Args: counts: may Dask count what tasks occupy, planned or not?"""
         self._scheduler, self._roster = scheduler, roster
-        self._counted = Counted(scheduler) if counts else None
+        self._counts, self._counted = counts, Counted(scheduler)
         self._hints: dict[Key, Hint] = {}
         # Of the keys that are heeded; empty where none of the workers is there.
         self._written: dict[Key, set[str]] = {}
@@ -41,7 +41,7 @@ class Heeding:
         """These have come, and from now on they can be heeded."""
         found = {key: hint for key, hint in hints.items() if hint.says_where}
         self._hints.update(found)
-        if self._counted is not None:
+        if self._counts:
             self._counted.note(found)
 
     def read(self, keys: Iterable[Key]) -> Mapping[Key, Hint]:
@@ -75,20 +75,18 @@ class Heeding:
         """The task is gone, or will be in a moment."""
         if self._hints.pop(key, None) is not None:
             self._written.pop(key, None)
-            if self._counted is not None:
-                self._counted.forget(key)
+            self._counted.forget(key)
 
     def renew(self) -> list[Key]:
         """Other workers are there, who may be meant, too; these tasks had none to go to."""
         stuck = [key for key in self._written if self._state(key) == "no-worker"]
         self.heed(list(self._written))
-        return stuck if self._counted is None else [*stuck, *self._counted.renew()]
+        return [*stuck, *self._counted.renew()]
 
     def clear(self) -> None:
         """Nothing is heeded any longer; the tasks are as they were."""
         self.release(list(self._written))
-        if self._counted is not None:
-            self._counted.clear()
+        self._counted.clear()
         self._hints.clear()
 
     def _addresses(self, hint: Hint, workers: Iterable[Worker]) -> set[str]:

@@ -9,25 +9,13 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, Scheduler, Worker, get_worker
 
-from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
-from orchestrator_core.graph import Cluster, TaskGraph
-from tests.execute.dask.advisors import FixedAdvisor
+from tests.execute.dask.advisors import PLANS, Declining
 from tests.execute.dask.cluster import cluster_test, start, stop, until
 
 ONE = [("127.0.0.1", 4, {"resources": {"GPU": 1}})]
 BOTH = [*ONE, ("127.0.0.1", 4, {"resources": {"GPU": 1}})]
 WITH_ANOTHER = [*ONE, ("127.0.0.1", 4)]
-
-
-class Declining(FixedAdvisor):
-    """Has nothing to say for a plan."""
-
-    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
-        return Advice(None, "it gains nothing")
-
-
-ADVISORS = {"planned": FixedAdvisor, "left to Dask": Declining}
 
 
 def gated(number: int, gate: str) -> str:
@@ -40,7 +28,7 @@ def gated_ones(tasks: int = 9, **hint: Any) -> list[Any]:
         return [delayed(gated)(i, "gate", dask_key_name=f"t-{i}") for i in range(tasks)]
 
 
-def held(*workers: Worker) -> list[int]:
+def running(*workers: Worker) -> list[int]:
     """How many tasks run on each worker."""
     return [len(worker.state.executing) for worker in workers]
 
@@ -50,17 +38,17 @@ def waiting(*workers: Worker) -> int:
     return sum(len(worker.state.constrained) for worker in workers)
 
 
-@pytest.mark.parametrize("advisor", ADVISORS)
+@pytest.mark.parametrize("advisor", PLANS)
 @cluster_test(nthreads=BOTH)
 async def test_one_at_a_time_where_there_is_one(
     c: Client, s: Scheduler, a: Worker, b: Worker, advisor: str
 ) -> None:
     """Four threads each, and an accelerator."""
-    plugin = OrchestratorPlugin(mode="director", advisor=ADVISORS[advisor]())
+    plugin = OrchestratorPlugin(mode="director", advisor=PLANS[advisor]())
     session = await start(s, plugin)
     futures = c.compute(gated_ones(), optimize_graph=False)
     await until(lambda: waiting(a, b) == 7)
-    assert held(a, b) == [1, 1]
+    assert running(a, b) == [1, 1]
     await Event("gate").set()  # type: ignore[no-untyped-call]
     assert set(await c.gather(futures)) == {str(a.name), str(b.name)}
     assert session.last_run is not None
@@ -77,7 +65,7 @@ async def test_what_asks_for_less_than_there_is_runs_together(
     await start(s, plugin)
     futures = c.compute(gated_ones(8, resources={"GPU": 0.5}), optimize_graph=False)
     await until(lambda: waiting(a, b) == 4)
-    assert held(a, b) == [2, 2]
+    assert running(a, b) == [2, 2]
     await Event("gate").set()  # type: ignore[no-untyped-call]
     await c.gather(futures)
     await stop(s, plugin)
@@ -91,22 +79,22 @@ async def test_what_no_worker_has_is_waited_for_by_nobody(
     plugin = OrchestratorPlugin(mode="director", advisor=Declining())
     await start(s, plugin)
     futures = c.compute(gated_ones(resources=amounts), optimize_graph=False)
-    await until(lambda: held(a) == [4])
+    await until(lambda: running(a) == [4])
     await Event("gate").set()  # type: ignore[no-untyped-call]
     await c.gather(futures)
     await stop(s, plugin)
 
 
-@pytest.mark.parametrize("advisor", ADVISORS)
+@pytest.mark.parametrize("advisor", PLANS)
 @cluster_test(nthreads=WITH_ANOTHER)
 async def test_where_the_last_that_has_it_is_lost_they_run_anywhere(
     c: Client, s: Scheduler, a: Worker, b: Worker, advisor: str
 ) -> None:
-    plugin = OrchestratorPlugin(mode="director", advisor=ADVISORS[advisor]())
+    plugin = OrchestratorPlugin(mode="director", advisor=PLANS[advisor]())
     await start(s, plugin)
     futures = c.compute(gated_ones(), optimize_graph=False)
     await until(lambda: waiting(a) == 8)
-    assert held(a, b) == [1, 0]
+    assert running(a, b) == [1, 0]
     await a.close(executor_wait=False)
     await Event("gate").set()  # type: ignore[no-untyped-call]
     assert set(await c.gather(futures)) == {str(b.name)}
@@ -142,7 +130,7 @@ async def test_who_restricts_by_workers_alone_counts_nothing(
     plugin = OrchestratorPlugin(mode="restrict", advisor=Declining())
     await start(s, plugin)
     futures = c.compute(gated_ones(), optimize_graph=False)
-    await until(lambda: held(a) == [4])
+    await until(lambda: running(a) == [4])
     assert not any(task.resource_restrictions for task in s.tasks.values())
     await Event("gate").set()  # type: ignore[no-untyped-call]
     await c.gather(futures)

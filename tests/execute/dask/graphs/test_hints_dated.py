@@ -12,9 +12,8 @@ from distributed import Client, Scheduler, Worker
 
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.steer import standstill
-from tests.execute.dask.advisors import FixedAdvisor
+from tests.execute.dask.advisors import PLANS, FixedAdvisor
 from tests.execute.dask.cluster import add, cluster_test, start, stop, until
-from tests.execute.dask.graphs.test_hints_counted import ADVISORS
 
 SOON, NEVER = 0.3, 1e6
 
@@ -33,11 +32,11 @@ def states(s: Scheduler, prefix: str = "t-") -> set[str]:
 
 
 def director(advisor: str = "left to Dask") -> OrchestratorPlugin:
-    return OrchestratorPlugin(mode="director", advisor=ADVISORS[advisor]())
+    return OrchestratorPlugin(mode="director", advisor=PLANS[advisor]())
 
 
 @pytest.mark.parametrize("tasks", [1, 9])
-@pytest.mark.parametrize("advisor", ADVISORS)
+@pytest.mark.parametrize("advisor", PLANS)
 @cluster_test()
 async def test_they_begin_when_it_has_come(
     c: Client, s: Scheduler, a: Worker, b: Worker, advisor: str, tasks: int
@@ -50,7 +49,7 @@ async def test_they_begin_when_it_has_come(
     await stop(s, plugin)
 
 
-@pytest.mark.parametrize("advisor", ADVISORS)
+@pytest.mark.parametrize("advisor", PLANS)
 @cluster_test()
 async def test_others_do_not_wait_for_it(
     c: Client, s: Scheduler, a: Worker, b: Worker, advisor: str

@@ -9,21 +9,12 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, Scheduler, Worker, get_worker
 
-from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.session import Session
-from orchestrator_core.graph import Cluster, TaskGraph
-from tests.execute.dask.advisors import FixedAdvisor
+from tests.execute.dask.advisors import Declining, FixedAdvisor
 from tests.execute.dask.cluster import cluster_test, start, stop, until
 
 TWO = [("127.0.0.1", 2)] * 2
-
-
-class Declining(FixedAdvisor):
-    """Has nothing to say for a plan."""
-
-    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
-        return Advice(None, "it gains nothing")
 
 
 def where(number: int) -> str:
