@@ -66,7 +66,7 @@ def test_the_price_counts_what_is_on_its_way_when_the_last_task_has_ended() -> N
 
 
 def _by_cpsat(instance: Instance) -> Answer:
-    return solve(instance, None, 0.0, Limits(until=time.time() + 60.0, workers=1))
+    return solve(instance, None, 0.0, Limits(until=time.monotonic() + 60.0, workers=1))
 
 
 def _agree(seed: int, instance: Instance) -> None:
@@ -84,7 +84,7 @@ def _agree(seed: int, instance: Instance) -> None:
     assert answer.schedule.makespan == pytest.approx(optimum.makespan, abs=1e-9), seed
     assert answer.lower_bound == pytest.approx(optimum.makespan, abs=1e-9), seed
     # With the optimum as its horizon, the model must neither lose it nor find a better one.
-    again = solve(instance, optimum.schedule, 0.0, Limits(until=time.time() + 60.0, workers=1))
+    again = solve(instance, optimum.schedule, 0.0, Limits(until=time.monotonic() + 60.0, workers=1))
     assert again.status == "OPTIMAL", seed
     assert again.schedule is None, seed
     assert again.lower_bound == pytest.approx(optimum.makespan, abs=1e-9), seed

@@ -96,7 +96,9 @@ class CpSatPlanner:
             work = budget.iterations * WORK_PER_ITERATION
             # Only against a hang: a machine may be slow without changing the answer.
             seconds = max(seconds, 60.0 + 30.0 * work)
-        return Limits(time.time() + seconds, work, self.workers, seed=budget.seed, gap=budget.gap)
+        return Limits(
+            time.monotonic() + seconds, work, self.workers, seed=budget.seed, gap=budget.gap
+        )
 
 
 def _done(brief: Brief) -> Proposal | None:

@@ -136,7 +136,7 @@ def _solver(v: Variables, limits: Limits, work: float | None, share: float) -> c
     parameters = solver.parameters
     parameters.random_seed = limits.seed % 2**31
     parameters.relative_gap_limit = 1.0 - 1.0 / (1.0 + limits.gap)  # of the makespan; 1 for any
-    left = max(0.0, limits.until - time.time())
+    left = max(0.0, limits.until - time.monotonic())
     if work is None:
         parameters.max_time_in_seconds = share * left
         parameters.num_workers = limits.workers
@@ -167,7 +167,7 @@ def _round(
                 return event
             if best.within(limits.gap):
                 return End("OPTIMAL", 0.0)
-            if time.time() > limits.until:
+            if time.monotonic() > limits.until:
                 return End("UNKNOWN", 0.0)
             yield
     finally:

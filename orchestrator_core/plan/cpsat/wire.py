@@ -11,7 +11,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long to search, and how.
 
     Attributes:
-        until: unix time in seconds at which the search must be over.
+        until: moment of `time.monotonic` at which the search must be over; a clock that is set
+            back makes no search longer.
         work: deterministic units of work (about a second each), or None for no such limit; with
             it, the search is the same on every machine.
         workers: search workers beside each other.

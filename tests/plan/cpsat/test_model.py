@@ -32,7 +32,7 @@ from tests.plan.tiny import tiny_instance, tiny_instances
 def _solve(
     instance: Instance, incumbent: Schedule | None = None, work: float | None = None
 ) -> Answer:
-    limits = Limits(until=time.time() + 60.0, work=work, workers=1, seed=7)
+    limits = Limits(until=time.monotonic() + 60.0, work=work, workers=1, seed=7)
     return solve(instance, incumbent, 0.0, limits)
 
 
@@ -145,7 +145,9 @@ def test_nothing_worse_than_the_incumbent_comes_back() -> None:
 
 def test_improvements_are_told_as_they_come() -> None:
     told: list[Answer] = []
-    answer = solve(KNOWN[2].instance, None, 0.0, Limits(time.time() + 60.0, workers=1), told.append)
+    answer = solve(
+        KNOWN[2].instance, None, 0.0, Limits(time.monotonic() + 60.0, workers=1), told.append
+    )
     spans = [a.schedule.makespan for a in told if a.schedule is not None]
     bounds = [a.lower_bound for a in told]
     assert spans == sorted(spans, reverse=True)

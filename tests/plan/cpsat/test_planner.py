@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -41,6 +42,19 @@ def test_proves_the_optimum() -> None:
     assert proposal.schedule.makespan == known.optimum
     assert proposal.lower_bound == known.optimum
     assert proposal.note == "searched to the end"
+
+
+def test_a_clock_that_is_set_back_makes_no_search_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time that it is read it stands an hour before."""
+    shown = [time.time()]
+
+    def turned_back() -> float:
+        shown[0] -= 3600.0
+        return shown[0]
+
+    monkeypatch.setattr(time, "time", turned_back)
+    proposal = ask(CpSatPlanner(), Brief(_hard(), Budget(seconds=0.5)))
+    assert proposal.note != "searched to the end"
 
 
 def test_a_deadline_far_away_is_none() -> None:
