@@ -107,7 +107,7 @@ class Session:
         # Looked at with each transition; to look is cheaper than to ask.
         self._ledgers = self.recorder.ledgers
         self._follows, self._steered = self.steering.follower.slots, self.control.steered
-        self._heeded = self.steering.heeding.hints
+        self._heeded, self._dated = self.steering.heeding.hints, self.steering.dated.keys
         self._runs: dict[GraphRun, None] = {}
         # Graphs that came when no worker was there, with what of them is wanted.
         self._early: deque[tuple[Snapshot, frozenset[Key]]] = deque(maxlen=OPEN_RUNS)
@@ -315,8 +315,8 @@ class Session:
         ledger = self._ledgers.get(key)
         if self._follows:
             self.steering.transition(key, finish)
-        if self._heeded and finish == "forgotten":
-            self.steering.heeding.forget(key)
+        if finish == "forgotten" and (self._heeded or self._dated):
+            self.steering.forget_hint(key)
         if ledger is not None:
             if self._steered:
                 self.control.transition(key, finish)

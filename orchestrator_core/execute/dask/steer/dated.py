@@ -26,9 +26,10 @@ class Dated:
         return self._moment.keys()
 
     def begin(self, dates: Mapping[Key, float]) -> None:
-        """These keys wait so many seconds from now on."""
-        now = monotonic()
-        moments = {key: now + min(seconds, self._longest) for key, seconds in dates.items()}
+        """These keys wait so many seconds from now on; who waits already, as long as before."""
+        now, known = monotonic(), self._moment
+        fresh = {key: seconds for key, seconds in dates.items() if key not in known}
+        moments = {key: now + min(seconds, self._longest) for key, seconds in fresh.items()}
         self._moment.update(moments)
         if moments:
             self._alarm.set(min(moments.values()))

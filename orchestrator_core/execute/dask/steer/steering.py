@@ -227,6 +227,11 @@ class Steering:
             self.heeding.heed(free)
             self._date(hints)
 
+    def forget_hint(self, key: Key) -> None:
+        """The task is gone, or will be in a moment."""
+        self.heeding.forget(key)
+        self.dated.forget((key,))
+
     def _date(self, hints: Mapping[Key, Hint]) -> None:
         if self.can_wait:
             self.dated.begin({k: hint.release for k, hint in hints.items() if hint.release})

@@ -28,6 +28,13 @@ def gated_ones(tasks: int = 9, **hint: Any) -> list[Any]:
         return [delayed(gated)(i, "gate", dask_key_name=f"t-{i}") for i in range(tasks)]
 
 
+async def opened(c: Client, futures: list[Any]) -> list[str]:
+    """Where they ran, once the gate is open."""
+    await Event("gate").set()  # type: ignore[no-untyped-call]
+    found: list[str] = await c.gather(futures)
+    return found
+
+
 def running(*workers: Worker) -> list[int]:
     """How many tasks run on each worker."""
     return [len(worker.state.executing) for worker in workers]
@@ -49,8 +56,7 @@ async def test_one_at_a_time_where_there_is_one(
     futures = c.compute(gated_ones(), optimize_graph=False)
     await until(lambda: waiting(a, b) == 7)
     assert running(a, b) == [1, 1]
-    await Event("gate").set()  # type: ignore[no-untyped-call]
-    assert set(await c.gather(futures)) == {str(a.name), str(b.name)}
+    assert set(await opened(c, futures)) == {str(a.name), str(b.name)}
     assert session.last_run is not None
     assert session.last_run.adopted == (advisor == "planned")
     assert [ws.used_resources for ws in s.workers.values()] == [{"GPU": 0}] * 2
@@ -66,8 +72,7 @@ async def test_what_asks_for_less_than_there_is_runs_together(
     futures = c.compute(gated_ones(8, resources={"GPU": 0.5}), optimize_graph=False)
     await until(lambda: waiting(a, b) == 4)
     assert running(a, b) == [2, 2]
-    await Event("gate").set()  # type: ignore[no-untyped-call]
-    await c.gather(futures)
+    await opened(c, futures)
     await stop(s, plugin)
 
 
@@ -80,8 +85,7 @@ async def test_what_no_worker_has_is_waited_for_by_nobody(
     await start(s, plugin)
     futures = c.compute(gated_ones(resources=amounts), optimize_graph=False)
     await until(lambda: running(a) == [4])
-    await Event("gate").set()  # type: ignore[no-untyped-call]
-    await c.gather(futures)
+    await opened(c, futures)
     await stop(s, plugin)
 
 
@@ -96,8 +100,7 @@ async def test_where_the_last_that_has_it_is_lost_they_run_anywhere(
     await until(lambda: waiting(a) == 8)
     assert running(a, b) == [1, 0]
     await a.close(executor_wait=False)
-    await Event("gate").set()  # type: ignore[no-untyped-call]
-    assert set(await c.gather(futures)) == {str(b.name)}
+    assert set(await opened(c, futures)) == {str(b.name)}
     await stop(s, plugin)
 
 
@@ -117,8 +120,7 @@ async def test_nothing_of_it_is_left_when_the_plugin_goes(
     needing = {str(k): task.resource_restrictions for k, task in s.tasks.items()}
     assert {key: needed for key, needed in needing.items() if needed} == {"own": {"GPU": 1}}
     assert s.workers[a.address].used_resources == {"GPU": 1}
-    await Event("gate").set()  # type: ignore[no-untyped-call]
-    await c.gather(futures)
+    await opened(c, futures)
     assert s.workers[a.address].used_resources == {"GPU": 0}
 
 
@@ -132,6 +134,5 @@ async def test_who_restricts_by_workers_alone_counts_nothing(
     futures = c.compute(gated_ones(), optimize_graph=False)
     await until(lambda: running(a) == [4])
     assert not any(task.resource_restrictions for task in s.tasks.values())
-    await Event("gate").set()  # type: ignore[no-untyped-call]
-    await c.gather(futures)
+    await opened(c, futures)
     await stop(s, plugin)

@@ -66,6 +66,23 @@ async def test_others_do_not_wait_for_it(
 
 
 @cluster_test()
+async def test_who_waits_is_not_put_off_by_a_second_graph(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    session = await start(s, plugin := director())
+    first = c.compute(dated(release=NEVER), optimize_graph=False)
+    await until(lambda: states(s) == {"no-worker"})
+    until_when = dict(session.steering.dated._moment)
+    assert len(until_when) == 9
+    more = [delayed(add)(i, dask_key_name=f"now-{i}") for i in range(9)]
+    second = c.compute([*dated(release=NEVER), *more], optimize_graph=False)
+    await c.gather(second[9:])
+    assert session.steering.dated._moment == until_when
+    await stop(s, plugin)
+    await c.gather([*first, *second])
+
+
+@cluster_test()
 async def test_waiting_for_it_is_no_standstill(
     c: Client, s: Scheduler, a: Worker, b: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,11 +101,12 @@ async def test_waiting_for_it_is_no_standstill(
 async def test_a_task_that_is_asked_for_again_without_a_date_waits_for_none(
     c: Client, s: Scheduler, a: Worker, b: Worker
 ) -> None:
-    await start(s, plugin := director())
+    session = await start(s, plugin := director())
     later = c.compute(dated(release=NEVER), optimize_graph=False)
     await until(lambda: states(s) == {"no-worker"})
     del later
     await until(lambda: not states(s))
+    assert not session.steering.dated.keys, "nor is anything kept of what is gone"
     plain = [delayed(add)(i, dask_key_name=f"t-{i}") for i in range(9)]
     assert await c.gather(c.compute(plain, optimize_graph=False)) == list(range(1, 10))
     await stop(s, plugin)
