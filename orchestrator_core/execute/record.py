@@ -6,6 +6,7 @@ collections among the arguments are. Times of tasks are seconds from the start o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from orchestrator_core import words
@@ -142,6 +143,15 @@ class PlanRecord:
         if self.adopted or self.default_predicted is None:
             return self.predicted
         return self.default_predicted
+
+    @property
+    def gap(self) -> float | None:
+        """By what part of it the plan on paper is at most longer than the best; None where nothing
+        is proven. (A forecast may be shorter than the plan, by what earlier runs taught: that
+        brings it no closer to the best.)"""
+        if not math.isfinite(self.lower_bound) or self.lower_bound <= 0:
+            return None
+        return words.gap_of(self.schedule.makespan, self.lower_bound)
 
 
 @dataclass(frozen=True, slots=True)

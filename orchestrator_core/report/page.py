@@ -138,15 +138,16 @@ def _beside(planned: float, default: float) -> str:
 
 def _bound_figures(plan: PlanRecord) -> list[tuple[str, str, str]]:
     """What is proven; a bound of 0 is none. It holds for durations as they were expected."""
-    if plan.lower_bound <= 0:
+    gap = plan.gap
+    if gap is None:
         return []
     if plan.forecast < plan.lower_bound:
         undercut = "at the durations that were expected, which earlier runs undercut"
         return [("proven bound", words.seconds(plan.lower_bound), undercut)]
-    gap = plan.schedule.makespan / plan.lower_bound - 1
+    paper = f"at most, of the plan's {words.seconds(plan.schedule.makespan)}"
     return [
         ("no plan can beat", words.seconds(plan.lower_bound), f"proven by {plan.bound_method}"),
-        ("proven gap", words.percent(gap), "optimal" if gap <= 1e-6 else "at most"),
+        ("proven gap", words.percent(gap), "optimal" if gap <= 1e-6 else paper),
     ]
 
 

@@ -12,7 +12,6 @@ from prefect.artifacts import create_markdown_artifact
 from orchestrator_core.clean_text import clean
 from orchestrator_core.execute.record import LEFT, PlanRecord, RunRecord
 from orchestrator_core.words import plural
-from orchestrator_prefect.runs.promise import finite_gap
 
 SURPRISES = 5
 """So many tasks are named that took much longer or shorter than planned."""
@@ -72,7 +71,7 @@ def outcome_line(run: RunRecord) -> str:
     verb = "forecast" if run.plan.adopted else "left to Dask, forecast"
     whole = " for all of them" if run.status == "cancelled" else ""
     forecast = f"{done}; {verb}{whole} {seconds(run.plan.forecast)}{_in_parts(run.plan)}"
-    if finite_gap(run.plan) is None:
+    if run.plan.gap is None:
         return forecast
     bound = seconds(run.plan.lower_bound)
     undercut = ", which earlier runs undercut" if run.plan.forecast < run.plan.lower_bound else ""
@@ -113,7 +112,7 @@ def _tasks(plan: PlanRecord, foreseen: int) -> list[tuple[str, ...]]:
 
 
 def _facts(plan: PlanRecord) -> list[tuple[str, ...]]:
-    gap = finite_gap(plan)
+    gap = plan.gap
     facts: list[tuple[str, ...]] = [
         (
             "forecast" if plan.adopted else "forecast with the plan",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.graph.cluster import Cluster
@@ -118,10 +116,3 @@ def _last_end(parts: Sequence[PlanRecord], schedule: Schedule) -> float:
         - plan.schedule.makespan
         for plan in parts
     )
-
-
-def finite_gap(plan: PlanRecord) -> float | None:
-    """How far the plan may be from the optimum, as a share of it; None if nothing is proven."""
-    if not np.isfinite(plan.lower_bound) or plan.lower_bound <= 0:
-        return None
-    return max(0.0, plan.predicted / plan.lower_bound - 1.0)

@@ -1,14 +1,16 @@
-"""What a run ended without, and what others had meanwhile."""
+"""What a run ended without, what others had meanwhile, and how good its plan was."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 from orchestrator_core.errors import InvalidFormat
-from orchestrator_core.execute.record import LEFT, RunRecord
+from orchestrator_core.execute.record import LEFT, PlanRecord, RunRecord
 from orchestrator_core.graph.task_graph import TaskGraph
+from orchestrator_core.plan.schedule import Assignment, Schedule
 from tests.store.records import a_record, a_run
 
 
@@ -60,3 +62,14 @@ def test_what_others_had_is_told_where_it_matters() -> None:
     assert run.beside(1e9).error is None
     assert RunRecord.from_json(shared.to_json()) == shared
     assert b"others" not in run.to_json()
+
+
+@pytest.mark.parametrize(
+    ("end", "bound", "gap"),
+    [(12.0, 10.0, 0.2), (10.0, 10.0, 0.0), (10.0, 0.0, None), (10.0, math.nan, None)],
+)
+def test_the_gap_is_that_of_the_plan_on_paper(end: float, bound: float, gap: float | None) -> None:
+    """Earlier runs took half of what was planned: the plan is no closer to the best for that."""
+    paper = Schedule([Assignment("a", "w", 0.0, end)])
+    plan = PlanRecord(paper, end / 2, bound, "area", "heft", "hit", True, "pays")
+    assert plan.gap == (None if gap is None else pytest.approx(gap))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-
-import pytest
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import PlanRecord
 from orchestrator_core.graph.cluster import Cluster, Worker
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
-from orchestrator_prefect.runs.promise import Epoch, finite_gap, promise
+from orchestrator_prefect.runs.promise import Epoch, promise
 
 
 def graph(name: str) -> TaskGraph:
@@ -111,17 +108,6 @@ def test_what_was_not_followed_is_no_part_of_the_promise() -> None:
     assert joined.cache == "hit"
 
 
-@pytest.mark.parametrize(
-    ("predicted", "bound", "gap"),
-    [(12.0, 10.0, 0.2), (10.0, 10.0, 0.0), (10.0, 0.0, None), (10.0, math.nan, None)],
-)
-def test_the_gap_is_measured_from_the_bound(
-    predicted: float, bound: float, gap: float | None
-) -> None:
-    found = finite_gap(plan("a", predicted, bound))
-    assert found == (None if gap is None else pytest.approx(gap))
-
-
 def both(first: str, second: str, **fields: object) -> PlanRecord:
     """A plan of two tasks of 4 s, one after the other; bound 8 s, forecast 9 s."""
     rows = [Assignment(first, "w", 0.0, 4.0), Assignment(second, "w", 4.0, 8.0)]
@@ -153,7 +139,7 @@ def test_what_was_foreseen_and_did_not_come_is_no_part_of_the_promise() -> None:
     assert len(made.schedule.transfers) == 0
     assert (made.predicted, made.lower_bound) == (5.0, 0.0)
     assert made.default_predicted is None
-    assert finite_gap(made) is None
+    assert made.gap is None
 
 
 def test_what_was_planned_again_counts_by_its_last_plan() -> None:
