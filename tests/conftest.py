@@ -33,6 +33,9 @@ if os.access(KEPT.parent, os.W_OK):
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.05")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+# What a slow machine has decided about a JAX function is kept for the next run, which says so.
+os.environ["ORCHESTRATOR_PLAN_CACHE"] = "off"
+
 # A test that names no database has one that goes with it, not that of whoever runs the tests.
 os.environ.pop("ORCHESTRATOR_DB", None)
 os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="orchestrator-data-")

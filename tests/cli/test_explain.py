@@ -40,8 +40,7 @@ number = 3
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("ORCHESTRATOR_PLAN_CACHE", "off")
+def module(tmp_path: Path) -> str:
     file = tmp_path / "somebodys_model.py"
     file.write_text(MODULE, encoding="utf-8")
     return str(file)

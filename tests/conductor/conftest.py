@@ -1,4 +1,4 @@
-"""No test reads or writes what the user's own processes have decided."""
+"""No test remembers what another one has decided, and in none a rewrite fails unnoticed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from orchestrator_core.conductor.planning.memory import MEMORY
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ORCHESTRATOR_PLAN_CACHE", "off")
+def nothing_remembered() -> None:
     MEMORY.forget()
 
 
