@@ -10,6 +10,7 @@ work is counted at prices of the workers (`priced_windows.py`), which is more wh
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,24 +80,24 @@ def overload(instance: Instance, seconds: float = np.inf) -> Overload | None:
     """The window that is overloaded most, or None; stops looking after so many wall seconds."""
     if not np.isfinite(instance.graph.deadline).any():
         return None
-    problem, shortest = expand(instance), instance.best_seconds
-    best = shortest[problem.task]
-    head = (earliest_ends(instance.graph, shortest) - shortest)[problem.task]
-    tail = latest_ends(problem, best)
     until, worst = time.perf_counter() + seconds, None
+    problem, shortest = expand(instance), instance.best_seconds
+    head = (earliest_ends(instance.graph, shortest) - shortest)[problem.task]
+    tail = latest_ends(problem, shortest[problem.task])
+    each = least_work(instance)[problem.task]
     for members, workers in confined(instance):
         mine = np.flatnonzero(members[problem.task] & np.isfinite(tail))
-        work = least_work(instance)[problem.task[mine]]
-        threads = sum(instance.cluster.workers[w].threads for w in workers.tolist())
-        found = _densest(head[mine], tail[mine], work, float(threads), until)
-        if found is None:
-            continue
-        begin, end, chosen = found
-        demand = Overload(
-            mine[chosen], workers, begin, end, float(work[chosen].sum()), threads * (end - begin)
-        )
-        if worst is None or demand.work - demand.capacity > worst.work - worst.capacity:
-            worst = demand
+        work = each[mine]
+        threads = float(problem.worker_threads[workers].sum())
+        found = _densest(head[mine], tail[mine], work, threads, until)
+        if found is not None:
+            begin, end, chosen = found
+            room = threads * (end - begin)
+            demand = Overload(mine[chosen], workers, begin, end, float(work[chosen].sum()), room)
+            if worst is None or demand.work - demand.capacity > worst.work - worst.capacity:
+                worst = demand
+        if time.perf_counter() > until:
+            break
     return worst or _at_prices(problem, head, tail)
 
 
@@ -122,16 +123,21 @@ def least_work(instance: Instance) -> Floats:
     return np.minimum.reduceat(each, instance.graph.mode_ptr[:-1])
 
 
-def confined(instance: Instance) -> list[tuple[NDArray[np.bool_], Ints]]:
-    """(tasks that run only there, workers), for all workers and for each smaller set of them."""
-    able = np.logical_or.reduceat(instance.eligible, instance.graph.mode_ptr[:-1], axis=0)
-    sets = np.unique(able, axis=0)
-    everywhere = np.ones(len(instance.cluster), dtype=np.bool_)
-    found = [(np.ones(len(able), dtype=np.bool_), np.flatnonzero(everywhere))]
-    for each in sets:
+def confined(instance: Instance) -> Iterator[tuple[NDArray[np.bool_], Ints]]:
+    """(tasks that run only there, workers), for all workers and for each smaller set of them, those
+    that belong to the most tasks first; there may be as many as tasks."""
+    able = able_workers(instance)
+    yield np.ones(len(able), dtype=np.bool_), np.arange(able.shape[1])
+    sets, tasks = np.unique(able, axis=0, return_counts=True)
+    for each in sets[np.argsort(-tasks, kind="stable")]:
         if not each.all():
-            found.append((~(able & ~each).any(axis=1), np.flatnonzero(each)))
-    return found
+            yield ~(able & ~each).any(axis=1), np.flatnonzero(each)
+
+
+def able_workers(instance: Instance) -> NDArray[np.bool_]:
+    """(tasks, w) may the task run there, in some mode?"""
+    able = np.logical_or.reduceat(instance.eligible, instance.graph.mode_ptr[:-1], axis=0)
+    return np.asarray(able, dtype=np.bool_)
 
 
 def _densest(
@@ -145,8 +151,8 @@ def _densest(
         inside = head >= begin
         demand = np.cumsum(np.where(inside, work, 0.0))
         excess = np.where(demand > 0, demand - threads * (end - begin), 0.0)
-        at = int(np.argmax(excess)) if len(excess) else 0
-        if len(excess) and excess[at] > max(worst, 1e-9 * max(1.0, float(demand[at]))):
+        at = int(np.argmax(excess))
+        if excess[at] > max(worst, 1e-9 * max(1.0, float(demand[at]))):
             worst, found = float(excess[at]), (float(begin), float(end[at]))
         if time.perf_counter() > until:
             break

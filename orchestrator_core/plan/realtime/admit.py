@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator_core.errors import InfeasibleInstance, InvalidInput
 from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.graph.text import shown
-from orchestrator_core.plan.bounds.demand import confined, least_work
+from orchestrator_core.plan.bounds.demand import able_workers, confined, least_work
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.given import check_budget, check_instance
 from orchestrator_core.plan.realtime.admission import Admitted, Refused
@@ -91,8 +93,9 @@ def _overused(flows: Sequence[Flow]) -> Refused | None:
     do so whenever it is allowed to."""
     threads = np.array([worker.threads for worker in flows[0].instance.cluster.workers])
     sets = {tuple(workers) for flow in flows for _, workers in confined(flow.instance)}
+    parts = {flow.name: _Share.of(flow) for flow in flows}
     for chosen in sorted(sets, key=len):
-        share = {flow.name: _share(flow, set(chosen)) for flow in flows}
+        share = {name: part.on(chosen) for name, part in parts.items()}
         total, most = sum(share.values()), int(threads[list(chosen)].sum())
         if total > most * (1 + 1e-9):
             guilty = tuple(name for name, part in share.items() if part > 0)
@@ -106,12 +109,22 @@ def _overused(flows: Sequence[Flow]) -> Refused | None:
     return None
 
 
-def _share(flow: Flow, workers: set[int]) -> float:
-    """Threads of these workers that the flow occupies on average by tasks confined to them."""
-    work = least_work(flow.instance) * flow.instance.graph.count
-    able = np.logical_or.reduceat(flow.instance.eligible, flow.instance.graph.mode_ptr[:-1], axis=0)
-    outside = np.array([w not in workers for w in range(able.shape[1])])
-    return float(work[~able[:, outside].any(axis=1)].sum()) / gap_of(flow)
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """What a flow asks for: (tasks,) threads on average, and (tasks, w) where each may run."""
+
+    threads: Floats
+    able: NDArray[np.bool_]
+
+    @staticmethod
+    def of(flow: Flow) -> _Share:
+        work = least_work(flow.instance) * flow.instance.graph.count
+        return _Share(work / gap_of(flow), able_workers(flow.instance))
+
+    def on(self, workers: Sequence[int]) -> float:
+        """Threads of these workers that tasks confined to them occupy on average."""
+        elsewhere = np.delete(self.able, workers, axis=1).any(axis=1)
+        return float(self.threads[~elsewhere].sum())
 
 
 class _Admission:

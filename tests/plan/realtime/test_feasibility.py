@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
+from orchestrator_core.plan.bounds import demand
 from orchestrator_core.plan.bounds.demand import overload
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.check import check_schedule
@@ -115,6 +116,23 @@ def test_no_window_is_overloaded_that_a_schedule_keeps(seed: int) -> None:
     dated = Instance(replace(free.graph, deadline=deadline), free.cluster, free.seconds)
     check_schedule(dated, schedule)
     assert overload(dated) is None
+
+
+def test_the_tests_end_in_time_where_each_task_has_workers_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Three of twelve workers each, as a file has three copies: 220 sets of workers, of which only
+    the first is looked at, that of all of them, where the time is over at once."""
+    seconds = np.full((220, 12), np.inf)
+    for row, workers in zip(seconds, itertools.combinations(range(12), 3), strict=True):
+        row[list(workers)] = 1.0
+    instance = Instance.from_arrays(seconds, [], deadline=50.0)
+    looked, densest = [], demand._densest
+    monkeypatch.setattr(demand, "_densest", lambda *args: looked.append(1) or densest(*args))
+    assert overload(instance, 0.0) is None
+    assert len(looked) == 1
+    assert overload(instance) is None
+    assert len(looked) == 222
 
 
 def test_memory_that_suffices_for_no_schedule() -> None:
