@@ -23,6 +23,10 @@ from orchestrator_core.plan.bounds.priced_windows import fullest_window
 from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.ranks import latest_ends
 
+EXACT = 1e-9
+"""Of a date, or 1 s: as exact as schedules are checked. Dates of a clock have not many more digits.
+"""
+
 SURE = 1e-7
 """By which part a window at prices is exceeded before it counts: schedules are checked as floats.
 """
@@ -147,12 +151,13 @@ def _densest(
     worst, found = 0.0, None
     by_tail = np.argsort(tail, kind="stable")
     head, end, work = head[by_tail], tail[by_tail], work[by_tail]
+    late = end + EXACT * np.maximum(1.0, end)
     for begin in np.unique(head):
         inside = head >= begin
         demand = np.cumsum(np.where(inside, work, 0.0))
-        excess = np.where(demand > 0, demand - threads * (end - begin), 0.0)
+        excess = np.where(demand > 0, demand * (1 - EXACT) - threads * (late - begin), 0.0)
         at = int(np.argmax(excess))
-        if excess[at] > max(worst, 1e-9 * max(1.0, float(demand[at]))):
+        if excess[at] > worst:
             worst, found = float(excess[at]), (float(begin), float(end[at]))
         if time.perf_counter() > until:
             break

@@ -118,6 +118,19 @@ def test_no_window_is_overloaded_that_a_schedule_keeps(seed: int) -> None:
     assert overload(dated) is None
 
 
+@pytest.mark.parametrize("digits", [6, 20])
+def test_dates_of_a_clock_are_compared_as_exactly_as_schedules_are(digits: int) -> None:
+    """Both tasks end by their deadline, which has lost some 1e-9 s of work, or 1e-7 s: a float of a
+    date after more than a year has no more digits, and nobody writes down more than these."""
+    first, second, release = 0.12829603458673106, 0.45481474037389563, 37732308.563378364
+    due = by(round(release + first + second, digits), release)
+    instance = alone(a=(first, due), b=(second, due))
+    assert overload(instance) is None
+    assert isinstance(feasibility(instance, PATIENT), Feasible)
+    late = by(round(release + first + second - 0.1, digits), release)
+    assert isinstance(feasibility(alone(a=(first, late), b=(second, late)), PATIENT), Infeasible)
+
+
 def test_the_tests_end_in_time_where_each_task_has_workers_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
