@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orchestrator_core.graph.task_graph import Floats
 
@@ -22,26 +21,36 @@ class Busy:
     limit: Floats
 
     def delay(self, item: tuple[str, int], latest: float, eps: float) -> float:
-        """Move the item to the latest free time that ends by `latest`; by how many seconds."""
-        i = self.place[item]
-        begin, length = self.begin[i], self.end[i] - self.begin[i]
-        close = latest
-        while close - length > begin + eps:
-            beside = (self.begin < close - eps) & (self.end > close - length + eps)
-            beside[i] = False
-            if length <= eps or self._fits(i, beside, close - length):
-                gain = float(close - length - begin)
-                self.begin[i] += gain
-                self.end[i] += gain
-                return gain
-            close = float(self.begin[beside].max())
-        return 0.0
+        """Move the item to the latest free time that ends by `latest`; by how many seconds.
 
-    def _fits(self, i: int, beside: NDArray[np.bool_], since: float) -> bool:
-        begin, end, taken = self.begin[beside], self.end[beside], self.taken[beside]
-        room = self.limit - self.taken[i]
-        if (taken.sum(axis=0) <= room).all():
-            return True
-        moments = np.maximum(begin, since)
-        at_once = (begin <= moments[:, None]) & (end > moments[:, None])
-        return bool((at_once @ taken <= room).all())
+        One pass over what occupies the worker meanwhile, however full it is.
+        """
+        i = self.place[item]
+        begin, length = float(self.begin[i]), float(self.end[i] - self.begin[i])
+        if latest - length <= begin + eps:
+            return 0.0
+        since, until = (np.zeros(0), np.zeros(0)) if length <= eps else self._full(i, latest, eps)
+        # Free is what lies before, between and after the times that are full.
+        opens, closes = np.concatenate([[-np.inf], until]), np.concatenate([since, [latest]])
+        close = float(closes[closes - length >= opens - eps].max(initial=-np.inf))
+        gain = close - length - begin
+        if gain <= eps:
+            return 0.0
+        self.begin[i] += gain
+        self.end[i] += gain
+        return gain
+
+    def _full(self, i: int, latest: float, eps: float) -> tuple[Floats, Floats]:
+        """When each time begins, and ends, in which the others leave no room for item i; from its
+        own begin on, in order. Each of them counts as over `eps` sooner."""
+        others = self.end - eps > np.maximum(self.begin, self.begin[i])
+        others &= self.begin < latest - eps
+        others[i] = False
+        begin, end, taken = self.begin[others], self.end[others] - eps, self.taken[others]
+        # Ends stand first, and the sort is stable: at equal times they come before begins.
+        moment = np.concatenate([end, begin])
+        order = np.argsort(moment, kind="stable")
+        moment, change = moment[order], np.concatenate([-taken, taken])[order]
+        over = (np.cumsum(change, axis=0) > self.limit - self.taken[i]).any(axis=1)
+        before = np.concatenate([[False], over])[:-1]
+        return moment[over & ~before], moment[before & ~over]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -167,3 +169,29 @@ def test_a_task_waits_for_the_worker_that_it_shares() -> None:
     assert evaluate(instance, schedule, "price") == (pytest.approx(6.0),)
     later = shorter_leases(instance, schedule)
     assert evaluate(instance, later, "price") == (pytest.approx(3.0),)
+
+
+def test_a_full_worker_is_gone_through_once_for_each_of_its_tasks() -> None:
+    """Four times the tasks, which all could run until the last one of the other worker ends but
+    find no room for it, take about four times the calls; gone through task by task it was 16."""
+    few, many = _calls_to_shorten(20), _calls_to_shorten(80)
+    assert few < many < 5 * few
+
+
+def _calls_to_shorten(tasks: int) -> int:
+    """Of functions, for so many tasks in a row, beside a lease that could be shorter."""
+    names = [f"t{k}" for k in range(tasks)]
+    row = [Task(name, seconds=1) for name in names]
+    graph = TaskGraph.from_tasks([*row, Task("x", seconds=1), Task("y", seconds=1)])
+    instance = Instance.price(graph, Cluster([Worker("w0", price=1.0), Worker("w1", price=1.0)]))
+    rows = [Assignment(name, "w0", float(k), k + 1.0) for k, name in enumerate(names)]
+    rows += [Assignment("x", "w1", 0.0, 1.0), Assignment("y", "w1", tasks - 1.0, float(tasks))]
+    schedule, made = Schedule(rows), list[str]()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: made.append(event) if event.endswith("call") else None)
+    try:
+        later = shorter_leases(instance, schedule)
+    finally:
+        sys.setprofile(before)
+    assert evaluate(instance, later, "price") < evaluate(instance, schedule, "price")
+    return len(made)
