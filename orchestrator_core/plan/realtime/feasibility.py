@@ -52,6 +52,9 @@ def _smallest(instance: Instance, proof: Proof, until: float, seed: int) -> Infe
     slack = instance.graph.deadline - instance.best_seconds
     certain = True
     for task in sorted(conflict, key=lambda t: -slack[t]):
+        if time.perf_counter() > until:
+            certain = False
+            break
         others = [other for other in conflict if other != task]
         answer = _ask(instance, others, until, seed, len(conflict))
         if isinstance(answer, Proof):
@@ -79,10 +82,7 @@ def _ask(
     instance: Instance, tasks: list[int], until: float, seed: int, rounds: int
 ) -> Schedule | Proof | Nothing:
     """The answer for some of the deadlines, in a fair part of the time that is left."""
-    now = time.perf_counter()
-    if now > until:
-        return Nothing("no time was left")
-    changed = with_deadlines(instance, tasks)
+    now, changed = time.perf_counter(), with_deadlines(instance, tasks)
     if isinstance(changed, InfeasibleInstance):
         return Proof("critical path", text=str(changed))
     return prove(changed, now + 2.0 * (until - now) / (rounds + 1), seed)

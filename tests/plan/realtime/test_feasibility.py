@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,23 @@ def test_without_time_nothing_is_claimed_that_is_not_shown() -> None:
     tasks = {f"t{i}": (3.0 + i % 5, by(40.0 + i)) for i in range(60)}
     answer = feasibility(alone(6, **tasks), Budget(seconds=0.0))
     assert isinstance(answer, Feasible | Unknown)
+
+
+def test_no_deadline_is_left_out_after_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 40 are named, though 26 are too many: to ask for one after the other takes long."""
+    asked: list[int] = []
+    deciding = import_module("orchestrator_core.plan.realtime.feasibility")
+    ask = deciding._ask
+    monkeypatch.setattr(
+        deciding,
+        "_ask",
+        lambda instance, tasks, *rest: asked.append(1) or ask(instance, tasks, *rest),
+    )
+    answer = feasibility(alone(**{f"t{i}": (1, by(25)) for i in range(40)}), Budget(seconds=0.0))
+    assert isinstance(answer, Infeasible)
+    assert len(answer.conflict) == 40
+    assert not answer.smallest
+    assert len(asked) == 1
 
 
 def oracle(instance: Instance) -> bool:
