@@ -16,6 +16,9 @@ from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.expand import Problem, frozen
 from orchestrator_core.plan.engine.modes import best_seconds, over_modes
 
+MOST_WORK = 8_000_000
+"""Numbers that tell the work of all kinds; resources for which there is no room are left out."""
+
 
 class Side(NamedTuple):
     """The graph as seen in one direction of time; backward, consumers come before producers.
@@ -45,7 +48,8 @@ class Relaxation(NamedTuple):
     Attributes:
         seconds: (n, w) shortest duration, infinity where a task may not run.
         work: (kinds, n, w) seconds for which a task alone would take all of a worker's threads
-            (kind 0) or all of a resource (the others), at least; infinity as above.
+            (kind 0) or all of a resource (the others, by name, up to `MOST_WORK`), at least;
+            infinity as above.
         release, deadline: (n,) seconds.
     """
 
@@ -69,10 +73,11 @@ class Relaxation(NamedTuple):
 
 
 def shares(problem: Problem) -> list[Floats]:
-    """(m, w) the part of a worker's threads, and of each resource, that a mode takes; without
-    meaning where it may not run."""
+    """(m, w) the part of a worker's threads, and of each resource for which there is room, that a
+    mode takes; without meaning where it may not run."""
     found = [problem.threads[:, None] / problem.worker_threads]
-    for d in range(problem.demand.shape[1]):
+    kinds = MOST_WORK // max(1, problem.seconds.size, problem.n_tasks * problem.n_workers)
+    for d in range(min(problem.demand.shape[1], kinds - 1)):
         # Where a mode may run, the supply suffices; elsewhere the quotient is not looked at.
         supply = np.maximum(problem.supply[:, d], 1e-300)
         found.append(problem.demand[:, d : d + 1] / supply)

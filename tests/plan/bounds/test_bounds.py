@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InfeasibleInstance, UnsupportedInstance
 from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
-from orchestrator_core.plan.bounds import Bound, area, lower_bound, tiers
+from orchestrator_core.plan.bounds import Bound, area, lower_bound, relaxation, tiers
+from orchestrator_core.plan.bounds.check_certificate import verify
+from orchestrator_core.plan.bounds.relaxation import Relaxation
+from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.first_bound import quick_bound
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.planner import Brief
@@ -50,6 +53,23 @@ def test_a_join_waits_for_what_is_made_beside_it() -> None:
     edges = [(i, 4, 0) for i in range(4)]
     instance = Instance.from_arrays([[2.0] * 4] * 4 + [[1.0] * 4], edges, latency=5.0)
     assert lower_bound(instance).seconds == pytest.approx(8.0)
+
+
+def test_as_many_resources_count_as_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks of 1, 2, ... 6 s, each twice, and a lock of its own for each pair, on three workers
+    that have them all. Two of them count beside threads, by name, where there is room for 3 kinds
+    of 12 tasks x 3 workers; all of them prove no less, and neither proves too much."""
+    names = [f"lock{k}" for k in range(6)]
+    tasks = [Task(f"t{i}", seconds=i // 2 + 1, resources={names[i // 2]: 1}) for i in range(12)]
+    workers = [Worker(f"w{b}", threads=8, resources=dict.fromkeys(names, 1)) for b in range(3)]
+    instance = Instance.price(TaskGraph.from_tasks(tasks), Cluster(workers))
+    every = lower_bound(instance)
+    monkeypatch.setattr(relaxation, "MOST_WORK", 120)
+    some = lower_bound(instance)
+    assert Relaxation.of(expand(instance)).work.shape == (3, 12, 3)
+    assert some.seconds <= every.seconds <= 6.0
+    assert some.certificate is not None
+    assert verify(instance, some.certificate) == pytest.approx(some.seconds)
 
 
 def test_three_equal_tasks_share_two_workers() -> None:
