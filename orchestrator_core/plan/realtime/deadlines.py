@@ -8,23 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InfeasibleInstance
 
 
-def with_deadlines(instance: Instance, tasks: Collection[int]) -> Instance | InfeasibleInstance:
-    """The same instance where only these tasks, by position, have their deadlines.
-
-    What is plainly infeasible is no instance: then the error that says so is returned.
-    """
+def with_deadlines(instance: Instance, tasks: Collection[int]) -> Instance:
+    """The same instance where only these tasks, by position, have their deadlines."""
     graph = instance.graph
     deadline = np.full(len(graph), np.inf)
     kept = list(tasks)
     deadline[kept] = graph.deadline[kept]
     deadline.flags.writeable = False
-    try:
-        return Instance(replace(graph, deadline=deadline), instance.cluster, instance.seconds)
-    except InfeasibleInstance as error:
-        return error
+    return Instance(replace(graph, deadline=deadline), instance.cluster, instance.seconds)
 
 
 def bound_tasks(instance: Instance) -> list[int]:

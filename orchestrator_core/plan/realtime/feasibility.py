@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InfeasibleInstance
 from orchestrator_core.plan.bounds.demand import dates
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.given import check_budget, check_instance
@@ -82,16 +81,13 @@ def _ask(
     instance: Instance, tasks: list[int], until: float, seed: int, rounds: int
 ) -> Schedule | Proof | Nothing:
     """The answer for some of the deadlines, in a fair part of the time that is left."""
-    now, changed = time.perf_counter(), with_deadlines(instance, tasks)
-    if isinstance(changed, InfeasibleInstance):
-        return Proof("critical path", text=str(changed))
-    return prove(changed, now + 2.0 * (until - now) / (rounds + 1), seed)
+    now = time.perf_counter()
+    part = 2.0 * (until - now) / (rounds + 1)
+    return prove(with_deadlines(instance, tasks), now + part, seed)
 
 
 def _reason(instance: Instance, conflict: list[int], proof: Proof) -> str:
     graph = instance.graph
-    if proof.text:
-        return proof.text
     if not conflict:
         return "there is no schedule, even without any deadline"
     if proof.window is not None:

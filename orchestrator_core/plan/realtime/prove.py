@@ -32,7 +32,6 @@ class Proof:
 
     method: str
     window: Overload | None = None
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

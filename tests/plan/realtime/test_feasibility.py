@@ -217,5 +217,4 @@ def test_verdicts_are_those_of_trying_everything(seed: int) -> None:
     conflict = [instance.graph.index[name] for name in answer.conflict]
     for left_out in (None, *conflict):
         some = with_deadlines(instance, [task for task in conflict if task != left_out])
-        assert isinstance(some, Instance)
         assert oracle(some) == (left_out is not None)
