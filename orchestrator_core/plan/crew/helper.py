@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from orchestrator_core.helper_process import environment
-from orchestrator_core.plan.crew.messages import Ask, Gone, Idle, News, Stop
+from orchestrator_core.plan.crew.messages import Ask, Failed, Found, Gone, Idle, News, Stop
 
 HANGS_AFTER = 1.0
 """Seconds after `stop` in which a helper notices it, or it counts as hanging."""
@@ -81,7 +81,7 @@ class Helper:
         """Put a question; returns its number, which its answers carry."""
         self._number += 1
         self._idle = False
-        _drain(self.inbox)
+        _drain(self.inbox, Found, Failed, Idle)  # that it is gone is told once
         self._outbox.put(dataclasses.replace(ask, number=self._number))
         return self._number
 
@@ -134,13 +134,13 @@ class Helper:
         return f"its process ended ({how}){': ' + lines[-1][:200] if lines else ''}"
 
 
-def _drain(box: queue.SimpleQueue[Any], kind: type = object) -> None:
-    """Take out the messages of this kind; the others keep their order."""
+def _drain(box: queue.SimpleQueue[Any], *kinds: type) -> None:
+    """Take out the messages of these kinds; the others keep their order."""
     kept = []
     with contextlib.suppress(queue.Empty):
         while True:
             message = box.get_nowait()
-            if not isinstance(message, kind):
+            if not isinstance(message, kinds):
                 kept.append(message)
     for message in kept:
         box.put(message)

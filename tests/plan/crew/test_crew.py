@@ -94,6 +94,18 @@ def test_a_process_that_is_killed_costs_a_note() -> None:
     assert result.attempts[-1].note == "its process ended (signal 9)"
 
 
+def test_one_that_is_gone_when_it_is_asked_costs_no_wait(monkeypatch, own_helpers) -> None:
+    """It may be killed after it was found to be alive, and before it has the question."""
+    helper = pool.borrow()
+    assert helper is not None
+    helper.end()
+    monkeypatch.setattr(pool, "borrow", lambda: helper)
+    work = aside(Fake())
+    work.exchange()
+    assert not work.busy
+    assert work.board.attempts["fake"].note == "its process ended (signal 9)"
+
+
 def test_after_a_crash_the_next_plan_has_a_new_process() -> None:
     plan(topcuoglu(), ENOUGH, _registry=(*HEFT, Fake("abort")))
     result = plan(topcuoglu(), ENOUGH, _registry=(*HEFT, Fake(bound=72.0)))
