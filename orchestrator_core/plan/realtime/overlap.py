@@ -30,6 +30,10 @@ from orchestrator_core.plan.schedule import Schedule
 HYPERPERIODS = 6
 """Most that are planned as one, and thus may pass until a plan repeats itself."""
 
+PLANNING = 0.8
+"""Part of the time in which a plan is sought; what of it repeats itself is looked for in the rest.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
@@ -70,15 +74,19 @@ def cycle(repeated: Flows, most: int, budget: Budget) -> Cycle | Infeasible | Un
     """
     until = time.perf_counter() + budget.seconds
     instance = unroll(repeated.cluster, repeated.released(most))
-    verdict = feasibility(instance, budget)
+    verdict = feasibility(instance, replace(budget, seconds=PLANNING * budget.seconds))
     if not isinstance(verdict, Feasible):
         return verdict
-    for schedule in _schedules(instance, verdict.schedule):
-        for count in range(1, most + 1):
-            for first in range(most - count + 1):
-                found = _cut_out(repeated, schedule, first, count)
-                if _repeats(repeated, found, count):
-                    return found
+    cuts = (
+        (schedule, first, count)
+        for schedule in _schedules(instance, verdict.schedule)
+        for count in range(1, most + 1)
+        for first in range(most - count + 1)
+    )
+    for schedule, first, count in cuts:
+        found = _cut_out(repeated, schedule, first, count)
+        if _repeats(repeated, found, count):
+            return found
         if time.perf_counter() > until:
             break
     return Unknown(

@@ -11,7 +11,7 @@ import pytest
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
 from orchestrator_core.plan.budget import Budget
-from orchestrator_core.plan.realtime import Admitted, PeriodicFlow, Refused, admit
+from orchestrator_core.plan.realtime import Admitted, PeriodicFlow, Refused, Unknown, admit, overlap
 
 PATIENT = Budget(seconds=30.0)
 ONE = Cluster([Worker("w0")])
@@ -92,6 +92,22 @@ def test_a_worker_that_never_rests_at_the_beginning_of_a_hyperperiod() -> None:
     assert isinstance(answer, Admitted)
     assert answer.response == {"a": 4.5, "b": 1.0}
     assert keeps(answer, flows)
+
+
+def test_plans_that_do_not_repeat_themselves_are_tried_as_long_as_there_is_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """21 parts of each of many plans could: none does here. Without time one is tried."""
+    tried: list[int] = []
+    monkeypatch.setattr(overlap, "_repeats", lambda *part: bool(tried.append(1)))
+    flows = overlap.Flows(TWO, [PeriodicFlow("f", single(3, TWO), 2, deadline=4)], 2.0, 0.0)
+    for budget in (Budget(seconds=0.0), PATIENT):
+        answer = overlap.cycle(flows, 6, budget)
+        assert isinstance(answer, Unknown)
+        assert "that repeats itself" in answer.reason
+        tried.append(0)
+    assert tried.index(0) == 1
+    assert len(tried) > 2 + 2 * 21
 
 
 def test_what_no_later_deadline_helps_is_refused_for_good() -> None:
