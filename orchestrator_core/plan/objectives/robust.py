@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from statistics import NormalDist
@@ -118,21 +118,19 @@ def robust_plan(
     levels = tuple(planned_at) if is_several else ()
     if not levels:
         raise InvalidInput(f"planned_at is {shown(planned_at)}; give quantiles: (0.5, 0.9)")
-    runs = _drawn(instance, _spread(instance, spread), samples, seed)
-    best: RobustPlan | None = None
-    for level in levels:
-        schedule = _planned_at(instance, level, spread, plan)
-        if schedule is None:
-            continue
-        makespan = makespan_quantile(schedule, runs, quantile)
-        if best is None or makespan < best.makespan:
-            best = RobustPlan(schedule, level, quantile, makespan)
-    if best is None:
+    deviation = _spread(instance, spread)
+    found = [(level, _planned_at(instance, level, spread, plan)) for level in levels]
+    kept = [(level, schedule) for level, schedule in found if schedule is not None]
+    if not kept:
         raise UnsupportedInstance(
             f"none of the plans at the quantiles {levels} keeps the constraints with "
             "the instance's own durations; add 0.5 to the quantiles, or relax deadlines"
         )
-    return best
+    runs = _drawn(instance, deviation, samples, seed)
+    makespans = makespan_quantiles([schedule for _, schedule in kept], runs, quantile)
+    best = int(np.argmin(makespans))
+    level, schedule = kept[best]
+    return RobustPlan(schedule, level, quantile, float(makespans[best]))
 
 
 def _planned_at(
@@ -147,13 +145,16 @@ def _planned_at(
     return _kept(instance, planned)
 
 
-def makespan_quantile(
-    schedule: Schedule, runs: Sequence[Instance | None], quantile: float
-) -> float:
-    """The quantile of the schedule's makespan over the runs, in seconds; a run in which it cannot
-    be kept counts as endless, and so does None, in which no schedule can be."""
-    spans = np.array([np.inf if run is None else _makespan(run, schedule) for run in runs])
-    return float(np.quantile(spans, quantile, method="higher"))
+def makespan_quantiles(
+    schedules: Sequence[Schedule], runs: Iterable[Instance | None], quantile: float
+) -> Floats:
+    """(schedules,) the quantile of the makespan of each over the runs, in seconds; a run in which
+    it cannot be kept counts as endless, and so does None, in which no schedule can be."""
+    spans = [
+        [np.inf if run is None else _makespan(run, schedule) for schedule in schedules]
+        for run in runs
+    ]
+    return np.asarray(np.quantile(np.array(spans), quantile, axis=0, method="higher"))
 
 
 def _makespan(run: Instance, schedule: Schedule) -> float:
@@ -172,11 +173,15 @@ def _kept(instance: Instance, schedule: Schedule) -> Schedule | None:
     return own
 
 
-def _drawn(instance: Instance, spread: Floats, samples: int, seed: int) -> list[Instance | None]:
-    """None for a run in which a deadline cannot be kept, whatever one does."""
+def _drawn(
+    instance: Instance, spread: Floats, samples: int, seed: int
+) -> Iterator[Instance | None]:
+    """One after another, since each is as large as the instance; None for a run in which a deadline
+    cannot be kept, whatever one does."""
     generator = np.random.default_rng(seed)
-    noise = generator.standard_normal((samples, len(instance.graph)))
-    return [_drawn_run(instance, np.exp(spread * each)) for each in noise]
+    for _ in range(samples):
+        noise = generator.standard_normal(len(instance.graph))
+        yield _drawn_run(instance, np.exp(spread * noise))
 
 
 def _drawn_run(instance: Instance, factor: Floats) -> Instance | None:

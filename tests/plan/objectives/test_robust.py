@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
+from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.place import place
-from orchestrator_core.plan.objectives.robust import at_quantile, makespan_quantile, robust_plan
+from orchestrator_core.plan.objectives import robust
+from orchestrator_core.plan.objectives.robust import at_quantile, makespan_quantiles, robust_plan
 from orchestrator_core.plan.schedule import Schedule
 
 
@@ -77,9 +80,29 @@ def test_a_larger_quantile_is_no_shorter() -> None:
 def test_without_spread_nothing_changes() -> None:
     instance = _instance()
     schedule = _longest_first(instance)
-    assert makespan_quantile(schedule, [instance], 0.9) == pytest.approx(schedule.makespan)
+    assert makespan_quantiles([schedule], [instance], 0.9) == pytest.approx([schedule.makespan])
     plan = robust_plan(instance, _longest_first, spread=0.0)
     assert plan.makespan == pytest.approx(schedule.makespan)
+
+
+def test_drawn_runs_are_not_held_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has durations of all tasks on all workers: there are two at most, the one that is looked
+    at and the next."""
+    drawn_run, most = robust._drawn_run, 0
+    made: list[weakref.ref[Instance]] = []
+
+    def noted(instance: Instance, factor: Floats) -> Instance | None:
+        nonlocal most
+        run = drawn_run(instance, factor)
+        assert run is not None
+        made.append(weakref.ref(run))
+        most = max(most, sum(each() is not None for each in made))
+        return run
+
+    monkeypatch.setattr(robust, "_drawn_run", noted)
+    robust_plan(_instance(), _longest_first, spread=0.3, samples=8)
+    assert len(made) == 8
+    assert most <= 2
 
 
 def test_what_can_be_kept_at_its_own_durations_is_planned() -> None:
