@@ -4,7 +4,7 @@ Necessary tests come first: the utilisation of the workers, and of each set of w
 tasks are confined. Then one hyperperiod is planned in such a way that nothing is left over at its
 end: its schedule can be repeated for ever. Where deadlines reach over that end, several are planned
 that overlap. Sporadic flows get a server; so do all flows where the hyperperiod is too long to be
-planned.
+planned. Where slots in each hyperperiod are too many, they are in each of several.
 """
 
 from __future__ import annotations
@@ -60,10 +60,25 @@ def admit(
     crowded = _overused(flows)
     if crowded is not None:
         return crowded
-    repeated = repeated_of(flows)
-    if isinstance(repeated, Refused):
-        return repeated
-    return _Admission(cluster, flows, repeated, budget or Budget()).decide()
+    ways = repeated_of(flows)
+    return ways if isinstance(ways, Refused) else _decided(cluster, flows, ways, budget or Budget())
+
+
+def _decided(
+    cluster: Cluster, flows: Sequence[Flow], ways: Sequence[Repeated], budget: Budget
+) -> Admitted | Refused:
+    """By the first way that does, of those whose slots are no more than the workers can do; if
+    none does, what is wrong with the last one."""
+    load()
+    until = time.perf_counter() + budget.seconds
+    *others, last = ways
+    able = [*(way for way in others if _overused(way.flows) is None), last]
+    for number, way in enumerate(able):
+        part = max(0.0, until - time.perf_counter()) / (len(able) - number)
+        answer = _Admission(cluster, flows, way, Budget(seconds=part, seed=budget.seed)).decide()
+        if isinstance(answer, Admitted):
+            break
+    return answer
 
 
 def _check(cluster: Cluster, flows: Sequence[Flow]) -> None:
@@ -133,7 +148,6 @@ class _Admission:
     def __init__(
         self, cluster: Cluster, flows: Sequence[Flow], repeated: Repeated, budget: Budget
     ) -> None:
-        load()
         self.cluster, self.budget = cluster, budget
         self.until = time.perf_counter() + budget.seconds
         self.flows, self.served, self.length = repeated

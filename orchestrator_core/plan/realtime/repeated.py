@@ -27,8 +27,12 @@ class Repeated(NamedTuple):
     length: float
 
 
-def repeated_of(flows: Sequence[Flow]) -> Repeated | Refused:
-    """What is to be repeated, or why no slots can do."""
+def repeated_of(flows: Sequence[Flow]) -> list[Repeated] | Refused:
+    """What can be repeated, or why no slots can do.
+
+    Where all else repeats sooner than what is served has to be, the last of two ways is a
+    hyperperiod several times as long, in which slots are seldomer.
+    """
     regular = [flow for flow in flows if isinstance(flow, PeriodicFlow)]
     length = _hyperperiod(regular) if regular else None
     if length is not None and size_of(regular, length) > LARGEST:
@@ -42,16 +46,21 @@ def repeated_of(flows: Sequence[Flow]) -> Repeated | Refused:
             proven=False,
             flows=tuple(at_once),
         )
-    if length is None:
-        length = max(server_of(flow, None).period for flow in served)
+    seldom = max((server_of(flow, None).period for flow in served), default=0.0)
+    first = _in_slots(regular, served, seldom if length is None else length)
+    size = size_of(first.flows, first.length)
+    if served and size > MOST_SLOTS:
+        return _too_many(first, size)
+    times = int(min(seldom / first.length + 1e-9, LARGEST / size))
+    return [first, _in_slots(regular, served, times * first.length)] if times > 1 else [first]
+
+
+def _in_slots(regular: Sequence[PeriodicFlow], served: Sequence[Flow], length: float) -> Repeated:
     servers = [server_of(flow, length) for flow in served]
-    return _few_enough(Repeated([*regular, *servers], tuple(f.name for f in served), length))
+    return Repeated([*regular, *servers], tuple(flow.name for flow in served), length)
 
 
-def _few_enough(repeated: Repeated) -> Repeated | Refused:
-    size = size_of(repeated.flows, repeated.length)
-    if not repeated.served or size <= MOST_SLOTS:
-        return repeated
+def _too_many(repeated: Repeated, size: float) -> Refused:
     most = min((f for f in repeated.flows if f.name in repeated.served), key=lambda f: f.period)
     return Refused(
         f"it takes slots for {size:.3g} tasks, of which {MOST_SLOTS:,} are looked at: all together "

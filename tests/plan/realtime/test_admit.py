@@ -128,6 +128,37 @@ def test_no_arrival_waits_longer_than_the_response() -> None:
             assert next(s for s in coming if s >= now) + 2 - now <= answer.response["s"] + 1e-9
 
 
+def test_what_comes_seldom_has_no_slot_whenever_all_else_repeats() -> None:
+    """Five seconds of work in each second would be too much; every 50 s is soon enough."""
+    two = Cluster([Worker("w0"), Worker("w1")])
+    flows: list[Flow] = [
+        PeriodicFlow("often", single(0.1, two), 1),
+        SporadicFlow("seldom", single(5, two), gap=1000, deadline=100),
+    ]
+    answer = admit(two, flows, PATIENT)
+    assert isinstance(answer, Admitted)
+    assert answer.hyperperiod == 50.0
+    rows = [row.task.split("/")[0] for row in answer.schedule.assignments]
+    assert (rows.count("often"), rows.count("seldom")) == (50, 1)
+    assert answer.response["often"] <= 1.0
+    assert answer.response["seldom"] <= 100.0
+
+
+def test_slots_are_seldomer_where_so_many_do_not_fit() -> None:
+    """Two gaps of 1 s in 4 s: of three tasks of 0.6 s one has to wait for the next 4 s. They are
+    1.8 s of the 2 s that are left, so that no sum tells."""
+    graph = TaskGraph.from_tasks([Task(f"t{i}", seconds=0.6) for i in range(3)])
+    flows: list[Flow] = [
+        PeriodicFlow("a", single(1), 4, deadline=1),
+        PeriodicFlow("b", single(1), 4, deadline=1, offset=2),
+        SporadicFlow("s", Instance.price(graph, ONE), gap=1000, deadline=40),
+    ]
+    answer = admit(ONE, flows, Budget(seconds=4.0))
+    assert isinstance(answer, Admitted)
+    assert answer.hyperperiod == 20.0
+    assert answer.response["s"] <= 40.0
+
+
 def test_releases_and_deadlines_of_what_is_served_count_from_its_arrival() -> None:
     tasks = [Task("now", seconds=1, deadline=12), Task("later", seconds=1, release=4)]
     flow = SporadicFlow("s", Instance.price(TaskGraph.from_tasks(tasks), ONE), gap=20, deadline=24)
