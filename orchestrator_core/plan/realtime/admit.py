@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orchestrator_core.errors import InfeasibleInstance, InvalidInput
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.graph.text import shown
-from orchestrator_core.plan.bounds.demand import able_workers, confined, least_work
+from orchestrator_core.plan.bounds.demand import able_workers, least_work
+from orchestrator_core.plan.bounds.sweep import Flags
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.given import check_budget, check_instance
 from orchestrator_core.plan.realtime.admission import Admitted, Refused
@@ -36,6 +36,9 @@ from orchestrator_core.plan.schedule import Schedule
 
 SHOWN = 3
 """Flows whose slots are written out."""
+
+SETS = 256
+"""Sets of workers that are looked at together."""
 
 CUTS = 4
 """Most moments at which it is tried to begin the hyperperiod."""
@@ -106,22 +109,32 @@ def _check(cluster: Cluster, flows: Sequence[Flow]) -> None:
 def _overused(flows: Sequence[Flow]) -> Refused | None:
     """Is more work asked for in the long run than the workers can do? What arrives at any time may
     do so whenever it is allowed to."""
-    threads = np.array([worker.threads for worker in flows[0].instance.cluster.workers])
-    sets = {tuple(workers) for flow in flows for _, workers in confined(flow.instance)}
-    parts = {flow.name: _Share.of(flow) for flow in flows}
-    for chosen in sorted(sets, key=len):
-        share = {name: part.on(chosen) for name, part in parts.items()}
-        total, most = sum(share.values()), int(threads[list(chosen)].sum())
-        if total > most * (1 + 1e-9):
-            guilty = tuple(name for name, part in share.items() if part > 0)
-            names = [flows[0].instance.cluster.names[w] for w in chosen]
-            return Refused(
-                f"flows {', '.join(guilty)} use {total:.4g} threads of {', '.join(names)} all the "
-                f"time, even where each task runs fastest; there are {most} ({total / most:.0%})",
-                proven=True,
-                flows=guilty,
-            )
+    cluster = flows[0].instance.cluster
+    threads = np.array([worker.threads for worker in cluster.workers])
+    parts = [_Share.of(flow) for flow in flows]
+    everywhere = np.ones((1, len(threads)), dtype=np.bool_)
+    sets = np.unique(np.concatenate([everywhere, *(part.able for part in parts)]), axis=0)
+    sets = sets[np.argsort(sets.sum(axis=1), kind="stable")]
+    for some in np.array_split(sets, -(-len(sets) // SETS)):
+        share, most = np.stack([part.on(some) for part in parts]), some @ threads
+        over = np.flatnonzero(share.sum(axis=0) > most * (1 + 1e-9))
+        if len(over):
+            k = int(over[0])
+            return _crowded(flows, share[:, k], cluster.names, some[k], int(most[k]))
     return None
+
+
+def _crowded(
+    flows: Sequence[Flow], share: Floats, names: Sequence[str], chosen: Flags, most: int
+) -> Refused:
+    guilty = tuple(flow.name for flow, part in zip(flows, share, strict=True) if part > 0)
+    total, workers = float(share.sum()), [names[w] for w in np.flatnonzero(chosen).tolist()]
+    return Refused(
+        f"flows {', '.join(guilty)} use {total:.4g} threads of {', '.join(workers)} all the time, "
+        f"even where each task runs fastest; there are {most} ({total / most:.0%})",
+        proven=True,
+        flows=guilty,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +142,17 @@ class _Share:
     """What a flow asks for: (tasks,) threads on average, and (tasks, w) where each may run."""
 
     threads: Floats
-    able: NDArray[np.bool_]
+    able: Flags
 
     @staticmethod
     def of(flow: Flow) -> _Share:
         work = least_work(flow.instance) * flow.instance.graph.count
         return _Share(work / gap_of(flow), able_workers(flow.instance))
 
-    def on(self, workers: Sequence[int]) -> float:
-        """Threads of these workers that tasks confined to them occupy on average."""
-        elsewhere = np.delete(self.able, workers, axis=1).any(axis=1)
-        return float(self.threads[~elsewhere].sum())
+    def on(self, sets: Flags) -> Floats:
+        """(sets,) threads of each set of workers that tasks confined to it occupy on average."""
+        elsewhere = self.able.astype(np.float32) @ (~sets).T.astype(np.float32)
+        return np.asarray(self.threads @ (elsewhere == 0), dtype=np.float64)
 
 
 class _Admission:

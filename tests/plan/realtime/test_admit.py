@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import combinations
 from math import floor
 
 import numpy as np
@@ -19,6 +21,7 @@ from orchestrator_core.plan.realtime import (
     SporadicFlow,
     admit,
 )
+from orchestrator_core.plan.realtime.admit import _overused
 from orchestrator_core.plan.realtime.unroll import hyperperiod
 
 PATIENT = Budget(seconds=30.0)
@@ -326,3 +329,25 @@ def test_more_arrivals_than_can_be_worked_off_are_refused_for_good() -> None:
     assert isinstance(answer, Refused)
     assert answer.proven
     assert "200%" in answer.reason
+
+
+def test_many_sets_of_workers_are_looked_at_together() -> None:
+    """Three of twelve workers for each task, as a file has three copies: all 220 sets of them take
+    fewer calls than there are sets. Only what is confined to w0, w1 and w2 is too much: 3.9 s of
+    work in each second."""
+    seconds = np.full((220, 12), np.inf)
+    for row, workers in zip(seconds, combinations(range(12), 3), strict=True):
+        row[list(workers)] = 0.001
+    few, many = Instance.from_arrays(seconds, []), seconds.copy()
+    many[0, :3] = 3.9
+    made: list[str] = []
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: made.append(event) if event.endswith("call") else None)
+    try:
+        assert _overused([PeriodicFlow("f", few, 1)]) is None
+    finally:
+        sys.setprofile(before)
+    assert len(made) < 220
+    crowded = _overused([PeriodicFlow("f", Instance.from_arrays(many, []), 1)])
+    assert crowded is not None
+    assert "use 3.9 threads of w0, w1, w2 all the time" in crowded.reason
