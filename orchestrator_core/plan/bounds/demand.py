@@ -62,12 +62,13 @@ class Overload:
                 f"done {window}"
             )
         return (
-            f"{_names(instance, self.workers)} would have to do {self.work:.6g} thread-seconds of "
-            f"work {window}, and can do {self.capacity:.6g}"
+            f"{workers_in_words(instance, self.workers)} would have to do {self.work:.6g} "
+            f"thread-seconds of work {window}, and can do {self.capacity:.6g}"
         )
 
 
-def _names(instance: Instance, workers: Ints) -> str:
+def workers_in_words(instance: Instance, workers: Ints) -> str:
+    """Some of them, by name."""
     names = [instance.cluster.names[w] for w in workers[:SHOWN].tolist()]
     more = f" and {len(workers) - SHOWN} more" if len(workers) > SHOWN else ""
     return f"worker {names[0]!r}" if len(workers) == 1 else f"workers {', '.join(names)}{more}"

@@ -17,9 +17,9 @@ import numpy as np
 
 from orchestrator_core.errors import InfeasibleInstance, InvalidInput
 from orchestrator_core.graph.cluster import Cluster
-from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.graph.text import shown
-from orchestrator_core.plan.bounds.demand import able_workers, least_work
+from orchestrator_core.plan.bounds.demand import able_workers, least_work, workers_in_words
 from orchestrator_core.plan.bounds.sweep import Flags
 from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.given import check_budget, check_instance
@@ -109,8 +109,7 @@ def _check(cluster: Cluster, flows: Sequence[Flow]) -> None:
 def _overused(flows: Sequence[Flow]) -> Refused | None:
     """Is more work asked for in the long run than the workers can do? What arrives at any time may
     do so whenever it is allowed to."""
-    cluster = flows[0].instance.cluster
-    threads = np.array([worker.threads for worker in cluster.workers])
+    threads = np.array([worker.threads for worker in flows[0].instance.cluster.workers])
     parts = [_Share.of(flow) for flow in flows]
     everywhere = np.ones((1, len(threads)), dtype=np.bool_)
     sets = np.unique(np.concatenate([everywhere, *(part.able for part in parts)]), axis=0)
@@ -120,18 +119,16 @@ def _overused(flows: Sequence[Flow]) -> Refused | None:
         over = np.flatnonzero(share.sum(axis=0) > most * (1 + 1e-9))
         if len(over):
             k = int(over[0])
-            return _crowded(flows, share[:, k], cluster.names, some[k], int(most[k]))
+            return _crowded(flows, share[:, k], np.flatnonzero(some[k]), int(most[k]))
     return None
 
 
-def _crowded(
-    flows: Sequence[Flow], share: Floats, names: Sequence[str], chosen: Flags, most: int
-) -> Refused:
+def _crowded(flows: Sequence[Flow], share: Floats, workers: Ints, most: int) -> Refused:
     guilty = tuple(flow.name for flow, part in zip(flows, share, strict=True) if part > 0)
-    total, workers = float(share.sum()), [names[w] for w in np.flatnonzero(chosen).tolist()]
+    total, where = float(share.sum()), workers_in_words(flows[0].instance, workers)
     return Refused(
-        f"flows {', '.join(guilty)} use {total:.4g} threads of {', '.join(workers)} all the time, "
-        f"even where each task runs fastest; there are {most} ({total / most:.0%})",
+        f"flows {', '.join(guilty)} use {total:.4g} threads of {where} all the time, even where "
+        f"each task runs fastest; there are {most} ({total / most:.0%})",
         proven=True,
         flows=guilty,
     )

@@ -350,4 +350,11 @@ def test_many_sets_of_workers_are_looked_at_together() -> None:
     assert len(made) < 220
     crowded = _overused([PeriodicFlow("f", Instance.from_arrays(many, []), 1)])
     assert crowded is not None
-    assert "use 3.9 threads of w0, w1, w2 all the time" in crowded.reason
+    assert "use 3.9 threads of workers w0, w1, w2 all the time" in crowded.reason
+
+
+def test_of_many_crowded_workers_some_are_named() -> None:
+    many = Cluster([Worker(f"w{k}") for k in range(64)])
+    answer = admit(many, [PeriodicFlow("f", single(65, many), 1)])
+    assert isinstance(answer, Refused)
+    assert "65 threads of workers w0, w1, w2, w3, w4, w5 and 58 more all the time" in answer.reason
