@@ -25,11 +25,12 @@ def impossible(basis: Basis, remains: Remains) -> Ints:
 
 
 def without(basis: Basis, remains: Remains, units: Ints) -> Remains:
-    """The rest in which these waiting single tasks, and all that need them, are blocked."""
+    """The rest in which these waiting single tasks, and all waiting ones that need them, are
+    blocked."""
     if not len(units):
         return remains
     rest = remains.rest
-    out = with_consumers(basis.problem, units)
+    out = with_consumers(basis.problem, rest.status, units)
     fields = ("status", "start", "end", "home", "present", "left", "busy_until")
     changed = {name: getattr(rest, name).copy() for name in fields}
     changed["status"][out], changed["home"][out], changed["left"][out] = BLOCKED, -1, -1.0
@@ -40,14 +41,15 @@ def without(basis: Basis, remains: Remains, units: Ints) -> Remains:
     return replace(remains, rest=rest._replace(**changed), later=later, done=done)
 
 
-def with_consumers(p: Problem, units: Ints) -> Ints:
-    """The single tasks and all that need them, directly or not."""
+def with_consumers(p: Problem, status: Ints, units: Ints) -> Ints:
+    """The single tasks and all waiting ones that need them, directly or not. What has begun has got
+    what it needs, and what has ended can still be used."""
     found = set(units.tolist())
     todo = list(found)
     while todo:
         unit = todo.pop()
         for other in p.out_task[p.out_ptr[unit] : p.out_ptr[unit + 1]].tolist():
-            if other not in found:
+            if status[other] == WAITING and other not in found:
                 found.add(other)
                 todo.append(other)
     return np.array(sorted(found), dtype=np.int64)

@@ -77,12 +77,13 @@ class Crowd:
     def place_some(self, order: Ints) -> tuple[Crowded, Ints]:
         """What fits of the order, and the tasks that do not, with those that need them."""
         early, earliest = self.remains.later.none(), self.remains.rest.earliest
-        nowhere = np.full_like(self.remains.prefer, -1)
+        nowhere, status = np.full_like(self.remains.prefer, -1), self.remains.rest.status
         while True:
             state = self._state(nowhere, early, earliest, in_order=False, reserve=True)
             left, out = order, np.zeros(0, dtype=np.int64)
             while (done := state.go(left)) < len(left) and not state.profiles.pool[1]:
-                out = np.union1d(out, with_consumers(self.problem, left[done : done + 1]))
+                stuck = with_consumers(self.problem, status, left[done : done + 1])
+                out = np.union1d(out, stuck)
                 left = np.ascontiguousarray(left[done + 1 :][~np.isin(left[done + 1 :], out)])
             if not state.profiles.pool[1]:
                 return self._read(state), out

@@ -82,7 +82,7 @@ class _Maker:
         p, status = self.basis.problem, self.rest.status
         consumer = np.repeat(np.arange(p.n_tasks), np.diff(p.in_ptr))
         chosen = (status == WAITING) | (status == RUNNING)
-        chosen[p.in_task[chosen[consumer]]] = True
+        chosen[p.in_task[chosen[consumer] & (self.rest.home[p.in_task] >= 0)]] = True
         return np.flatnonzero(chosen)
 
     def _recorded(self) -> tuple[Sends, float]:
@@ -126,8 +126,10 @@ class _Maker:
         p, r, graph = self.basis.problem, self.rest, self.basis.instance.graph
         consumer = np.repeat(np.arange(p.n_tasks), np.diff(p.in_ptr))
         used = (self.at[consumer] >= 0) & (r.status[consumer] != ENDED)
-        # What was seen to run has got what it needs, even if that is being made again for others.
-        used &= (r.status[consumer] != RUNNING) | (r.status[p.in_task] == ENDED)
+        # What runs has got what it needs, even if that is gone, or is being made again for others.
+        running = r.status[consumer] == RUNNING
+        here = r.present[p.in_task, np.where(running, r.worker[consumer], 0)] < np.inf
+        used &= ~running | (here & (r.status[p.in_task] == ENDED))
         per_unit = [self._modes(unit) for unit in self.units.tolist()]
         modes = [mode for row in per_unit for mode in row]
         waiting = r.status[self.units] == WAITING

@@ -269,6 +269,25 @@ def test_what_needs_a_task_that_can_run_nowhere_is_left_out_too() -> None:
     assert [run.task for run in result.schedule.assignments] == ["d"]
 
 
+def test_what_has_begun_is_not_left_out_with_what_cannot_run_again() -> None:
+    # Only w0 may run a, which b and c have read: c's run is worthless, and a's output is gone with
+    # w0 once all have read it. But b goes on, and d needs nothing but b.
+    tasks = [Task("a", eligible=("w0",)), Task("b"), Task("c"), Task("d")]
+    graph = TaskGraph.from_tasks(tasks, [Edge("a", "b"), Edge("a", "c"), Edge("b", "d")])
+    instance = Instance(graph, Cluster([Worker("w0"), Worker("w1")]), np.full((4, 2), 2.0))
+    runs = (("a", "w0", 0), ("b", "w1", 2), ("c", "w0", 2), ("d", "w1", 4))
+    plan = Schedule(
+        [Assignment(t, w, start, start + 2) for t, w, start in runs],
+        [Transfer("a", "w0", "w1", 2, 2, 2, 0)],
+    )
+    a_lost = [WorkerLost("w0"), Failed("a"), Failed("c")]
+    for now, event in ((3.0, Running("b", 4.0)), (4.0, Finished("b", 4.0))):
+        result = repaired(instance, plan, now, [*a_lost, event])
+        assert result.blocked == ("a", "c")
+        assert row(result, "b") == Assignment("b", "w1", 2, 4)
+        assert row(result, "d") == Assignment("d", "w1", 4, 6)
+
+
 def test_what_no_worker_has_memory_for_is_left_out() -> None:
     # a's output (3 bytes) fills w1, where nothing else can run until c has used it; c needs d's
     # too, which does not fit beside it.
