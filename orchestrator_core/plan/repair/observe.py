@@ -149,33 +149,28 @@ def copies_of_inputs(
     sends: Sends,
     present: Floats,
 ) -> None:
-    """Every output is where it was made, and at each worker where a task that uses it has begun.
+    """Every output is where it was made, and at each worker where a task that uses all of it has
+    begun.
 
     Args:
         sends: transfers that have begun.
-        present: (n, w) infinity; filled. An output of which a part that suffices had arrived when
-            the task began is still under way.
+        present: (n, w) infinity; filled. A task that waits for a part shows nothing: the rest may
+            be under way, or have gone down with its sender. Nor does a task show anything of an
+            output that was made again after it had begun.
     """
-    w = len(p.worker_threads)
-    newest, older = np.full(len(status), -1, dtype=np.int64), np.zeros(len(sends.unit), np.int64)
     for x in range(len(sends.unit)):
-        older[x], newest[sends.unit[x]] = newest[sends.unit[x]], x
         present[sends.unit[x], sends.destination[x]] = sends.arrived[x]
     for t in range(len(status)):
-        if status[t] == WAITING or worker[t] >= w:
+        b = worker[t]
+        if status[t] == WAITING or b >= len(p.worker_threads):
             continue
-        present[t, worker[t]] = end[t]
+        present[t, b] = end[t]
         for k in range(p.in_ptr[t], p.in_ptr[t + 1]):
             q = p.in_task[k]
-            if status[q] == ENDED:
-                b, since = worker[t], max(start[t], end[q])
-                part, x = present[q, b], newest[q]
-                while x >= 0:
-                    if sends.destination[x] == b:
-                        part -= unneeded(p, k, sends.source[x], b)
-                    x = older[x]
-                if part > since + 1e-9 * max(1.0, since):
-                    present[q, b] = since
+            since, whole = max(start[t], end[q]), p.in_bytes[k] >= p.output_bytes[q]
+            shows = status[q] == ENDED and whole and start[q] <= start[t]
+            if shows and present[q, b] > since + 1e-9 * max(1.0, since):
+                present[q, b] = since
 
 
 @compiled

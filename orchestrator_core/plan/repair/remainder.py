@@ -128,7 +128,7 @@ class _Maker:
         used = (self.at[consumer] >= 0) & (r.status[consumer] != ENDED)
         # What runs has got what it needs, even if that is gone, or is being made again for others.
         running = r.status[consumer] == RUNNING
-        here = r.present[p.in_task, np.where(running, r.worker[consumer], 0)] < np.inf
+        here = r.present[p.in_task, np.where(running, r.worker[consumer], 0)] <= r.now
         used &= ~running | (here & (r.status[p.in_task] == ENDED))
         per_unit = [self._modes(unit) for unit in self.units.tolist()]
         modes = [mode for row in per_unit for mode in row]

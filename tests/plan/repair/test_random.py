@@ -155,9 +155,10 @@ def expected_again(instance: Instance, plan: Schedule, now: float, lost: str) ->
         if move.start < now and (move.end <= now or move.source != lost):
             holders[move.task].add(move.destination)
     consumers: dict[str, list[str]] = {name: [] for name in names}
-    for a, _, b, _, _ in unit_edges(instance.graph):
+    graph = instance.graph
+    for a, _, b, _, e in unit_edges(graph):
         consumers[names[a]].append(names[b])
-        if runs[names[b]].start < now:
+        if runs[names[b]].start < now and graph.nbytes[e] == graph.output_bytes[a]:
             holders[names[a]].add(runs[names[b]].worker)
 
     def waits(name: str) -> bool:

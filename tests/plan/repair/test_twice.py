@@ -19,7 +19,7 @@ from orchestrator_core.plan.repair import (
     WorkerLost,
     check_replan,
 )
-from orchestrator_core.plan.schedule import Assignment, Schedule
+from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
 from tests.plan.repair.by_hand import repaired, row, their_plan, two_workers
 from tests.plan.repair.test_random import cases, some_events
 
@@ -66,6 +66,46 @@ def test_what_runs_has_its_input_though_that_is_made_again() -> None:
     while_b_runs = repairer.replan(row(first, "b").start + 0.5)
     check_replan(while_b_runs)
     assert row(while_b_runs, "c") == Assignment("c", "w1", 4, 9)
+
+
+def test_what_is_made_again_is_not_where_the_first_output_was_read() -> None:
+    # b has read a's output on w1, which may not run a, and c on w2; all have forgotten it when w2
+    # goes and c with it, which d needs. So a is made again on w0, and goes down with that.
+    instance = Instance.from_arrays(
+        [[2.0, np.inf, 9.0, 9.0], [1.0] * 4, [1.0] * 4, [1.0] * 4],
+        [(0, 1, 1.0), (0, 2, 1.0), (2, 3, 1.0)],
+        seconds_per_byte=1.0,
+        task_names=["a", "b", "c", "d"],
+    )
+    runs = (("a", "w0", 0, 2), ("b", "w1", 3, 4), ("c", "w2", 3, 4), ("d", "w2", 4, 5))
+    plan = Schedule(
+        [Assignment(*run) for run in runs],
+        [Transfer("a", "w0", there, 2, 2, 3, 1.0) for there in ("w1", "w2")],
+    )
+    repairer = Repairer(instance, plan, forgets=True)
+    first = repairer.replan(4.0, [WorkerLost("w2")])
+    check_replan(first)
+    assert row(first, "a") == Assignment("a", "w0", 4, 6)
+    second = repairer.replan(6.0, [WorkerLost("w0")])
+    check_replan(second)
+    assert second.again == ("a",)
+
+
+@pytest.mark.parametrize(("copies", "arrives"), [([], 7.0), ([Held("t0", "w2", 2.5)], 7.5)])
+def test_who_waited_for_a_part_shows_no_whole_output(copies: list[Event], arrives: float) -> None:
+    # t1 waits for one of t0's 4 bytes, which are on their way to w1 until 6 s when w0 goes; t2
+    # needs all of them there. They are made again behind t1, or sent again from w2.
+    edges = [(0, 1, 1.0), (0, 2, 4.0)]
+    seconds = [[2.0, 2.0, np.inf], [2.0] * 3, [np.inf, 2.0, np.inf]]
+    instance = Instance.from_arrays(seconds, edges, output_bytes=[4, 0, 0], seconds_per_byte=1.0)
+    runs = (("t0", "w0", 0, 2), ("t1", "w1", 3, 5), ("t2", "w1", 6, 8))
+    moves = [Transfer("t0", "w0", "w1", 2, 2, 6, 4.0)]
+    repairer = Repairer(instance, Schedule([Assignment(*run) for run in runs], moves))
+    for now, events in ((3.5, [WorkerLost("w0"), *copies]), (4.0, [])):
+        result = repairer.replan(now, events)
+        check_replan(result)
+        assert row(result, "t1") == Assignment("t1", "w1", 3, 5)
+        assert row(result, "t2") == Assignment("t2", "w1", arrives, arrives + 2)
 
 
 @pytest.mark.parametrize("forgets", [False, True])
