@@ -20,7 +20,7 @@ def pauses(basis: Basis, remains: Remains) -> Iterator[Remains]:
     """The rest with one of the pausable tasks paused, going on at one of several turns."""
     for unit in remains.pausable:
         checkpoint = next_checkpoint(basis, remains, unit)
-        if checkpoint is None:
+        if checkpoint is None or not _is_fed(basis, remains, unit):
             continue
         paused = with_pause(remains, unit, checkpoint)
         for turn in _turns(remains, unit):
@@ -42,6 +42,14 @@ def next_checkpoint(basis: Basis, remains: Remains, unit: int) -> float | None:
         if moment >= r.now and since < moment < end:
             return moment
     return None
+
+
+def _is_fed(basis: Basis, remains: Remains, unit: int) -> bool:
+    """Has the worker all inputs of the running task? It could not go on without those that are
+    gone, or are being made again."""
+    p, r = basis.problem, remains.rest
+    inputs = p.in_task[p.in_ptr[unit] : p.in_ptr[unit + 1]]
+    return bool((r.present[inputs, r.worker[unit]] <= r.now).all())
 
 
 def _turns(remains: Remains, unit: int) -> list[float]:

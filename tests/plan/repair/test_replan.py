@@ -228,6 +228,28 @@ def test_a_pause_waits_for_nothing_less_than_a_gain() -> None:
     assert result.schedule.segments == {}
 
 
+def test_a_task_does_not_pause_whose_input_is_gone() -> None:
+    # At its checkpoint at 6 s, long would have to wait for a, which nobody may run any more.
+    tasks = [Task("a", eligible=("w1",)), Task("long", checkpoints=(0.5,))]
+    tasks += [Task("urgent", deadline=8.0)]
+    graph = TaskGraph.from_tasks(tasks, [Edge("a", "long")])
+    seconds = np.array([[1.0] * 2, [10.0] * 2, [1.0] * 2])
+    instance = Instance(graph, Cluster([Worker("w0"), Worker("w1")]), seconds)
+    plan = Schedule(
+        [
+            Assignment("a", "w1", 0, 1),
+            Assignment("long", "w0", 1, 11),
+            Assignment("urgent", "w1", 3, 4),
+        ],
+        [Transfer("a", "w1", "w0", 1, 1, 1, 0)],
+    )
+    events = [WorkerLost("w1"), Failed("a"), Running("long", 11), Pausable("long")]
+    result = repaired(instance, plan, 3.0, events)
+    assert row(result, "long") == Assignment("long", "w0", 1, 11)
+    assert row(result, "urgent") == Assignment("urgent", "w0", 11, 12)
+    assert result.blocked == ("a",)
+
+
 def test_memory_holds_for_what_comes_and_what_was() -> None:
     # w0 has 4 bytes: a's output (3) waits there for c, so that b (2 bytes) cannot run beside it.
     tasks = [Task("a", output_bytes=3), Task("b", memory=2), Task("c", memory=1)]
