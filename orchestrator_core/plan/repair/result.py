@@ -82,7 +82,7 @@ class Replan:
     @cached_property
     def moved(self) -> tuple[Move, ...]:
         """What is now planned on another worker than before, by name."""
-        return tuple(self._move(int(unit)) for unit in self._moved_units())
+        return tuple(self._move(unit) for unit in self._moved_units.tolist())
 
     @cached_property
     def kept(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Replan:
         problem, names = self._basis.problem, self._basis.instance.graph.names
         waiting = (self._remains.rest.status == WAITING) & self._planned.known
         here = np.unique(problem.task[waiting])
-        away = np.unique(problem.task[self._moved_units()])
+        away = np.unique(problem.task[self._moved_units])
         return tuple(names[task] for task in np.setdiff1d(here, away).tolist())
 
     @cached_property
@@ -124,6 +124,7 @@ class Replan:
         late = end > deadline + 1e-9 * max(1.0, self.schedule.makespan)
         return np.flatnonzero(late & (self._remains.rest.status == WAITING))
 
+    @cached_property
     def _moved_units(self) -> Ints:
         waiting = (self._remains.rest.status == WAITING) & self._planned.known
         waiting &= self._remains.rest.left < 0
@@ -153,4 +154,4 @@ class Replan:
         saved = 1 - self.makespan / self.kept_makespan if self.kept_makespan > 0 else 0.0
         if saved <= 0:
             return "deadlines are kept better so"
-        return f"moving {len(self._moved_units())} tasks saves {100 * saved:.2g} %"
+        return f"moving {len(self._moved_units)} tasks saves {100 * saved:.2g} %"

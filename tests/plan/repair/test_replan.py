@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pytest
 
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.graph import Cluster, Edge, Link, Mode, Task, TaskGraph, Worker
@@ -20,6 +23,7 @@ from orchestrator_core.plan.repair import (
     Waiting,
     WorkerLost,
 )
+from orchestrator_core.plan.repair import result as told_by
 from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
 from tests.plan.repair.by_hand import repaired, row, their_plan, two_workers
 
@@ -142,6 +146,20 @@ def test_a_joined_worker_is_used_where_it_gains() -> None:
     assert result.makespan == 9.0
     assert {move.destination for move in result.moved} == {"w1"}
     assert "saves" in result.moved[0].reason
+
+
+def test_many_moves_are_told_as_quickly_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Which tasks are moved takes a look at all of them: once, not once for each of the moves.
+    looks = []
+
+    def counted(mask: Any) -> Any:
+        looks.append(1)
+        return np.flatnonzero(mask)
+
+    result = repaired(alone([4.0] * 40, 2), in_a_row([4.0] * 40), 1.0)
+    monkeypatch.setattr(told_by, "np", SimpleNamespace(**{**vars(np), "flatnonzero": counted}))
+    assert len(result.moved) > 10
+    assert len(looks) == 1
 
 
 def test_a_joined_worker_is_not_used_for_little() -> None:
