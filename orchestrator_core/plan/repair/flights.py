@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.repair.basis import Basis
+from orchestrator_core.plan.repair.observe import TOLD
 from orchestrator_core.plan.repair.planned import Planned
 from orchestrator_core.plan.repair.rest import ENDED, RUNNING, WAITING, Rest, Sends
 from orchestrator_core.plan.repair.told import Told
+
+
+def ran_elsewhere(planned: Planned, told: Told) -> NDArray[np.bool_]:
+    """(n,) tasks that were told to have run on another worker than planned."""
+    return np.asarray((told.known == TOLD) & (planned.worker != told.worker), dtype=np.bool_)
 
 
 def begun_sends(p: Problem, planned: Planned, told: Told, now: float, status: Ints) -> Sends:
@@ -23,7 +30,7 @@ def begun_sends(p: Problem, planned: Planned, told: Told, now: float, status: In
     )
     begun = (status[unit] == ENDED) & (moved.sent < now) & (sends.destination < w)
     # An output that was made elsewhere than planned was not sent from where it was planned.
-    begun &= (told.known[unit] == 0) | (planned.worker[unit] == told.worker[unit])
+    begun &= ~ran_elsewhere(planned, told)[unit]
     alive = np.append(told.alive, np.zeros(len(planned.worker_names) - w, dtype=np.bool_))
     begun &= (moved.arrived <= now) | alive[sends.source]
     return _at_todays_pace(p, moved.chosen(begun), now)

@@ -101,6 +101,7 @@ def begun_tasks(
     worker: Ints,
     mode: Ints,
     sends: Sends,
+    source: Ints,
     seen: NDArray[np.bool_],
     learn: bool,
     status: Ints,
@@ -112,6 +113,7 @@ def begun_tasks(
         since, end, worker, mode: (n,) as told, or else as planned; `since` is the start, or that of
             the last piece that has begun.
         sends: as planned; each is taken to begin no sooner than its output is made.
+        source: (n,) the only worker from which an output can have been sent, or ANYONE.
         seen: (n,) tasks that have begun as planned, whatever speaks against it.
         learn: take what cannot be as planned to have been seen, and set `seen`.
     """
@@ -129,8 +131,7 @@ def begun_tasks(
                 elif worker[q] == b:
                     as_planned &= end[q] <= since[t] + slack
                 elif b < len(p.worker_threads):
-                    source = worker[q] if known[q] == TOLD else ANYONE
-                    there = _arrival(p, sends, newest[q], older, k, source, b, end[q])
+                    there = _arrival(p, sends, newest[q], older, k, source[q], b, end[q])
                     as_planned &= there <= since[t] + slack
             if not as_planned and not learn:
                 continue

@@ -15,10 +15,12 @@ from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.flights import (
     begun_sends,
     later_sends,
+    ran_elsewhere,
     still_there,
     without_crowding,
 )
 from orchestrator_core.plan.repair.observe import (
+    ANYONE,
     TOLD,
     begun_tasks,
     copies_of_inputs,
@@ -120,9 +122,11 @@ def _begun(basis: Basis, planned: Planned, told: Told, since: Floats, now: float
     may = (told.known == TOLD) | (planned.known & (told.known == 0) & (told.start < now))
     slack = 1e-9 * max(1.0, float(told.end.max(initial=0.0)))
     status = np.full(p.n_tasks, WAITING, dtype=np.int64)
+    # What ran elsewhere than planned was not sent from where it was planned.
+    source = np.where(ran_elsewhere(planned, told), told.worker, ANYONE)
     begun_tasks(
         p, now, slack, _by_time(basis, may, since), told.known, since, told.end, told.worker,
-        told.mode, planned.sends, _seen(basis, planned, now, slack), False, status,
+        told.mode, planned.sends, source, _seen(basis, planned, now, slack), False, status,
     )  # fmt: skip
     return status
 
@@ -136,10 +140,11 @@ def _seen(basis: Basis, planned: Planned, now: float, slack: float) -> NDArray[n
         )
     order = _by_time(basis, planned.known & (planned.start < now), since)
     nobody, seen = np.zeros(p.n_tasks, dtype=np.int64), np.zeros(p.n_tasks, dtype=np.bool_)
+    anyone = np.full(p.n_tasks, ANYONE)
     status = np.full(p.n_tasks, WAITING, dtype=np.int64)
     begun_tasks(
         p, now, slack, order, nobody, since, end, planned.worker, planned.mode, planned.sends,
-        seen, True, status,
+        anyone, seen, True, status,
     )  # fmt: skip
     return seen
 

@@ -68,6 +68,26 @@ def test_what_runs_has_its_input_though_that_is_made_again() -> None:
     assert row(while_b_runs, "c") == Assignment("c", "w1", 4, 9)
 
 
+def test_what_was_fed_by_a_copy_goes_on_when_the_first_is_told_again() -> None:
+    # w0, which has made a's output, is lost at 3.5 s, and w1 sends its copy to w2, where c begins
+    # with it at 4.5 s. That a has run on w0, as all know, makes no other news of that.
+    instance = Instance.from_arrays(
+        [[2.0] * 3, [9.0, 2.0, 9.0], [9.0, 9.0, 2.0]],
+        [(0, 1, 1.0), (0, 2, 1.0)],
+        seconds_per_byte=1.0,
+        task_names=["a", "b", "c"],
+    )
+    runs = (("a", "w0", 0, 2), ("b", "w1", 3, 5), ("c", "w2", 6, 8))
+    moves = [Transfer("a", "w0", "w1", 2, 2, 3, 1.0), Transfer("a", "w0", "w2", 5, 5, 6, 1.0)]
+    repairer = Repairer(instance, Schedule([Assignment(*run) for run in runs], moves))
+    first = repairer.replan(3.5, [WorkerLost("w0")])
+    assert row(first, "c") == Assignment("c", "w2", 4.5, 6.5)
+    for now in (5.0, 7.0):
+        again = repairer.replan(now, [Finished("a", 2.0, worker="w0")])
+        check_replan(again)
+        assert again.schedule == first.schedule
+
+
 def test_what_is_made_again_is_not_where_the_first_output_was_read() -> None:
     # b has read a's output on w1, which may not run a, and c on w2; all have forgotten it when w2
     # goes and c with it, which d needs. So a is made again on w0, and goes down with that.
