@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
+
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator_core.graph.task_graph import Ints
+from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.repair.basis import Basis
 from orchestrator_core.plan.repair.observe import TOLD
@@ -25,15 +27,35 @@ def begun_sends(p: Problem, planned: Planned, told: Told, now: float, status: In
     sends, w = planned.sends, len(told.alive)
     unit = sends.unit
     late = np.maximum(0.0, told.end[unit] - sends.sent)
-    moved = sends._replace(
-        sent=sends.sent + late, encoded=sends.encoded + late, arrived=sends.arrived + late
-    )
+    moved = _in_turn(p, sends, late)
     begun = (status[unit] == ENDED) & (moved.sent < now) & (sends.destination < w)
     # An output that was made elsewhere than planned was not sent from where it was planned.
     begun &= ~ran_elsewhere(planned, told)[unit]
     alive = np.append(told.alive, np.zeros(len(planned.worker_names) - w, dtype=np.bool_))
     begun &= (moved.arrived <= now) | alive[sends.source]
     return _at_todays_pace(p, moved.chosen(begun), now)
+
+
+def _later(sends: Sends, by: Floats) -> Sends:
+    """The same, so many seconds later."""
+    sent, encoded, arrived = sends.sent + by, sends.encoded + by, sends.arrived + by
+    return sends._replace(sent=sent, encoded=encoded, arrived=arrived)
+
+
+def _in_turn(p: Problem, sends: Sends, late: Floats) -> Sends:
+    """Each so many seconds later, and each encoding with a thread of its worker to itself: those
+    that a late output delays would begin all at once."""
+    moved, waits = _later(sends, late), np.zeros(len(late))
+    encodes = (sends.encoded > sends.sent) & (sends.source < p.n_workers)
+    for b in np.unique(sends.source[encodes & (late > 0.0)]).tolist():
+        mine = np.flatnonzero(encodes & (sends.source == b))
+        mine = mine[np.lexsort((sends.sent[mine], moved.sent[mine]))]
+        free = [0.0] * min(int(p.worker_threads[b]), len(mine))
+        for x in mine.tolist():
+            begin = max(float(moved.sent[x]), heappop(free))
+            waits[x] = begin - moved.sent[x]
+            heappush(free, float(begin + sends.encoded[x] - sends.sent[x]))
+    return _later(moved, waits)
 
 
 def _at_todays_pace(p: Problem, sends: Sends, now: float) -> Sends:

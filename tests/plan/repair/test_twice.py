@@ -195,6 +195,27 @@ def test_a_copy_is_remembered_whose_maker_is_lost() -> None:
     assert list(second.schedule.assignments) == list(first.schedule.assignments)
 
 
+def test_a_late_output_is_encoded_for_one_after_the_other() -> None:
+    # w0 has one thread, which takes a second to encode a's output for each of w1 and w2; a was to
+    # end at 2 s and ended at 4 s. The two were on their way, not encoded at once.
+    instance = Instance.from_arrays(
+        [[2.0] * 3, [np.inf, 2.0, np.inf], [np.inf, np.inf, 2.0]],
+        [(0, 1, 1.0), (0, 2, 1.0)],
+        seconds_per_byte=5.0,
+        encode_seconds_per_byte=1.0,
+        task_names=["a", "b", "c"],
+    )
+    runs = (("a", "w0", 0, 2), ("b", "w1", 8, 10), ("c", "w2", 9, 11))
+    moves = [Transfer("a", "w0", "w2", 3, 4, 9, 1.0), Transfer("a", "w0", "w1", 2, 3, 8, 1.0)]
+    plan = Schedule([Assignment(*run) for run in runs], moves)
+    result = repaired(instance, plan, 6.5, [Finished("a", 4.0)])
+    assert set(result.schedule.transfers) == {
+        Transfer("a", "w0", "w1", 4, 5, 10, 1.0),
+        Transfer("a", "w0", "w2", 5, 6, 11, 1.0),
+    }
+    assert (row(result, "b").start, row(result, "c").start) == (10, 11)
+
+
 @pytest.mark.parametrize(("pace", "arrives"), [(3.0, 5.0), (0.6, 2.6), (0.1, 2.5)])
 def test_what_is_on_its_way_takes_what_links_take_now(pace: float, arrives: float) -> None:
     # a's output was sent at 2 s; another instance says how long that takes.
