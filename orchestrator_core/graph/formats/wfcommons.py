@@ -70,8 +70,8 @@ def read(source: Source) -> tuple[TaskGraph, Cluster | None]:
             "found neither"
         )
     pairs = _pairs(source, records, references)
-    if old is not None and not pairs:
-        pairs = _pairs_by_files(records)
+    if old is not None:
+        pairs |= _pairs_by_files(records, pairs)
     machines = workflow.execution.machines if workflow.execution else workflow.machines
     return _graph(records, pairs), _cluster(machines)
 
@@ -179,18 +179,36 @@ def _pairs(
     return dict.fromkeys(told())
 
 
-def _pairs_by_files(records: list[_Record]) -> dict[tuple[str, str], None]:
-    """Old instances may tell dependencies by files alone: its writer comes before its readers."""
+def _pairs_by_files(
+    records: list[_Record], told: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], None]:
+    """Old instances may tell dependencies by files alone, all of them or those of some tasks: who
+    has no parent comes after the writers of what it reads, but for those that come after it."""
+    children: dict[str, list[str]] = {}
+    for producer, consumer in told:
+        children.setdefault(producer, []).append(consumer)
+    has_parent = {consumer for consumers in children.values() for consumer in consumers}
     writer: dict[str, str] = {}
     for record in records:
         for name in record.outputs:
             writer.setdefault(name, record.name)
-    return {
-        (writer[name], record.name): None
-        for record in records
-        for name in record.inputs
-        if writer.get(name, record.name) != record.name
-    }
+    found: dict[tuple[str, str], None] = {}
+    for record in records:
+        if record.name not in has_parent:
+            writers = {writer[name]: None for name in record.inputs if name in writer}
+            later = _at_or_after(record.name, children) if writers else set()
+            found |= {(each, record.name): None for each in writers if each not in later}
+    return found
+
+
+def _at_or_after(name: str, children: dict[str, list[str]]) -> set[str]:
+    """The task and all that need it, directly or not."""
+    found, todo = {name}, [name]
+    while todo:
+        new = [child for child in children.get(todo.pop(), ()) if child not in found]
+        found.update(new)
+        todo += new
+    return found
 
 
 def _graph(records: list[_Record], pairs: Iterable[tuple[str, str]]) -> TaskGraph:

@@ -175,6 +175,21 @@ def test_the_oldest_call_tasks_jobs_and_may_tell_edges_by_files_alone(tmp_path: 
     ]
 
 
+def test_an_old_task_that_tells_no_parent_comes_after_who_wrote_what_it_reads(
+    tmp_path: Path,
+) -> None:
+    """Beside tasks that tell theirs; but `split`, which reads what `work` writes anew, is the first
+    of all, since `work` says so."""
+    instance = changed(OLD, ('"name": "raw"', '"name": "result"'))
+    read_by_hand = {"link": "input", "name": "result", "size": 20}
+    instance["workflow"]["tasks"].append({"name": "look", "id": "ID03", "files": [read_by_hand]})
+    graph, _ = read(tmp_path, instance)
+    assert [(e.producer, e.consumer, e.nbytes) for e in graph.edges()] == [
+        ("split_ID01", "work_ID02", 300),
+        ("work_ID02", "look_ID03", 20),
+    ]
+
+
 def test_what_was_not_measured_stays_unknown(tmp_path: Path) -> None:
     instance = changed(RECENT, ('"runtimeInSeconds": 1.5, ', ""))
     instance["workflow"]["execution"].pop("machines")
