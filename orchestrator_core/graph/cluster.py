@@ -18,7 +18,7 @@ from orchestrator_core.errors import InvalidCluster
 from orchestrator_core.graph.amounts import Amounts
 from orchestrator_core.graph.link import Link as Link
 from orchestrator_core.graph.link import check_links, find_link, inverse
-from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.graph.worker import Worker as Worker
 from orchestrator_core.graph.worker import workers_of
 
@@ -74,10 +74,10 @@ class Cluster:
         w = len(members)
         matrices = np.empty((3, w, w))
         matrices[:] = np.array(inverse(otherwise))[:, None, None]
-        named = {name for pair in table for name in pair}
-        some = [a for a, each in enumerate(members) if each.name in named or each.kind in named]
-        for a, b in itertools.product(some, some):
-            matrices[:, a, b] = inverse(find_link(members[a], members[b], table, otherwise))
+        alike = _alike(members, {name for pair in table for name in pair})
+        for one, other in itertools.product(alike, alike):
+            between = find_link(members[one[0]], members[other[0]], table, otherwise)
+            matrices[:, one[:, None], other] = np.array(inverse(between))[:, None, None]
         matrices[:, np.arange(w), np.arange(w)] = 0.0
         self._fill(members, matrices, Amounts(stock))
 
@@ -204,3 +204,15 @@ class Cluster:
 
     def __repr__(self) -> str:
         return f"Cluster({len(self)} workers of kinds {', '.join(self.kinds)})"
+
+
+def _alike(workers: tuple[Worker, ...], named: set[str]) -> list[Ints]:
+    """The positions of workers whose names or kinds are among these, those together that have the
+    same ones of them."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, worker in enumerate(workers):
+        name = worker.name if worker.name in named else ""
+        kind = worker.kind if worker.kind in named else ""
+        if name or kind:
+            places.setdefault((name, kind), []).append(place)
+    return [np.array(group, dtype=np.int64) for group in places.values()]

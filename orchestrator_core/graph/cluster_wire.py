@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import msgspec
 import numpy as np
 
 from orchestrator_core.errors import InvalidFormat
 from orchestrator_core.graph.cluster import Cluster, Worker
+from orchestrator_core.graph.mixing import combine
+from orchestrator_core.graph.task_graph import Floats
 
 FORMAT = "orchestrator.cluster/1"
 
@@ -48,23 +49,33 @@ def decode_cluster(text: str | bytes) -> Cluster:
 
 
 def cluster_to_wire(cluster: Cluster) -> ClusterWire:
-    pairs: dict[tuple[int, int], LinkWire] = {}
-    for a in range(len(cluster)):
-        for b in range(len(cluster)):
-            if a != b:
-                pairs[a, b] = (
-                    float(cluster.latency[a, b]),
-                    float(cluster.seconds_per_byte[a, b]),
-                    float(cluster.encode_seconds_per_byte[a, b]),
-                )
-    usual = Counter(pairs.values()).most_common(1)[0][0] if pairs else (0.0, 0.0, 0.0)
+    matrices = (cluster.latency, cluster.seconds_per_byte, cluster.encode_seconds_per_byte)
+    usual = _most_frequent(matrices)
+    differs = np.zeros((len(cluster), len(cluster)), dtype=np.bool_)
+    for matrix, value in zip(matrices, usual, strict=True):
+        differs |= matrix != value
+    np.fill_diagonal(differs, False)
+    a, b = np.nonzero(differs)
+    links = zip(*(matrix[a, b].tolist() for matrix in matrices), strict=True)
     return ClusterWire(
         format=FORMAT,
         workers=[_worker_to_wire(worker) for worker in cluster.workers],
         link=usual,
-        links=[(a, b, link) for (a, b), link in pairs.items() if link != usual],
+        links=list(zip(a.tolist(), b.tolist(), links, strict=True)),
         stock=dict(cluster.stock),
     )
+
+
+def _most_frequent(matrices: tuple[Floats, ...]) -> LinkWire:
+    """The link of most pairs of workers; of several, that of the first pair."""
+    away = ~np.eye(len(matrices[0]), dtype=np.bool_)
+    columns = [matrix[away] for matrix in matrices]
+    if not len(columns[0]):
+        return (0.0, 0.0, 0.0)
+    _, first, times = np.unique(combine(*columns), return_index=True, return_counts=True)
+    pair = int(first[times == times.max()].min())
+    latency, per_byte, encode = (float(column[pair]) for column in columns)
+    return latency, per_byte, encode
 
 
 def cluster_from_wire(wire: ClusterWire) -> Cluster:

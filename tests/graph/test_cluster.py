@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import given
 
 from orchestrator_core.errors import InvalidCluster, InvalidFormat, InvalidInput
+from orchestrator_core.graph import cluster as cluster_module
 from orchestrator_core.graph.cluster import Cluster, Link, Worker
+from orchestrator_core.graph.link import find_link
 from tests.strategies import clusters
 
 TWO = (Worker("a", kind="cpu"), Worker("b", kind="gpu"))
@@ -63,6 +66,35 @@ class TestValues:
             cluster.workers = ()
         with pytest.raises(ValueError, match="read-only"):
             cluster.latency[0, 1] = 1.0
+
+
+class TestManyWorkers:
+    """A link from each worker to each other: a thousand workers have a million of them."""
+
+    def test_links_are_looked_up_once_for_workers_that_are_alike(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looked_up = []
+
+        def noted(source: Worker, target: Worker, *others: Any) -> Link:
+            looked_up.append((source.kind, target.kind))
+            return find_link(source, target, *others)
+
+        monkeypatch.setattr(cluster_module, "find_link", noted)
+        workers = [Worker(f"w{i}", kind="cpu" if i % 2 else "gpu") for i in range(40)]
+        cluster = Cluster(workers, links={("cpu", "gpu"): Link(latency=2.0)})
+        assert cluster.latency.sum() == 2 * 20 * 20 * 2.0
+        assert len(looked_up) == 4
+
+    def test_json_takes_little_more_memory_than_the_links(self) -> None:
+        # Three matrices of 8 bytes an entry; an object for each link takes ten times as much.
+        cluster = Cluster([Worker(f"w{i}") for i in range(100)], Link(latency=2.0))
+        cluster.to_json()
+        tracemalloc.start()
+        cluster.to_json()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 100**2 * 5 * 24
 
 
 class TestRoundTrips:
