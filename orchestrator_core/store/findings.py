@@ -8,11 +8,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, delete, select
 
 from orchestrator_core.store.base import KEEP_FINDINGS, StoredFinding
-from orchestrator_core.store.codec import DamagedBlob, pack, unpack
+from orchestrator_core.store.codec import pack, unpack
 from orchestrator_core.store.database import Database
 from orchestrator_core.store.rows import clean
 from orchestrator_core.store.statements import upsert
 from orchestrator_core.store.tables import findings
+from orchestrator_core.store.whole import whole
 
 Drop = Callable[[Table, ColumnElement[bool]], bool]
 """Forgets damaged rows."""
@@ -41,22 +42,26 @@ class Findings:
         self._database.write(work)
 
     def get(self, graph_signature: str, crowd: str) -> StoredFinding | None:
-        found = self._whole(select(findings).where(*_same(graph_signature, crowd)))
+        found = self._whole(select(findings).where(*_same(graph_signature, crowd)), 1)
         return found[0] if found else None
 
     def newest(self, limit: int) -> list[StoredFinding]:
-        return self._whole(select(findings).order_by(findings.c.updated_at.desc()).limit(limit))
+        newest = select(findings).order_by(findings.c.updated_at.desc()).limit(limit)
+        return self._whole(newest, limit)
 
-    def _whole(self, query: Select[Any]) -> list[StoredFinding]:
+    def _whole(self, query: Select[Any], limit: int) -> list[StoredFinding]:
         """Those that are as they were written; damaged ones are dropped."""
-        whole = []
-        for row in self._database.read(lambda connection: connection.execute(query).all()):
-            try:
-                whole.append(_finding(row))
-            except DamagedBlob:
-                graph, crowd = _same(row.graph_signature, row.crowd)
-                self._drop(findings, graph & crowd)
-        return whole
+
+        def drop(row: Row[Any]) -> bool:
+            graph, crowd = _same(row.graph_signature, row.crowd)
+            return self._drop(findings, graph & crowd)
+
+        return whole(
+            lambda: self._database.read(lambda connection: connection.execute(query).all()),
+            _finding,
+            drop,
+            limit,
+        )
 
 
 def _same(graph_signature: str, crowd: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

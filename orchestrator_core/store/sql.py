@@ -51,6 +51,7 @@ from orchestrator_core.store.tables import (
     schedules,
     task_records,
 )
+from orchestrator_core.store.whole import whole
 
 
 class ScheduleStore:
@@ -168,13 +169,13 @@ class ScheduleStore:
 
     def clusters(self, *, limit: int = 10) -> list[Cluster]:
         table = cluster_observations
-        found = []
-        for row in self._rows(select(table).order_by(table.c.used_at.desc()).limit(limit)):
-            try:
-                found.append(unpack_cluster(row.body))
-            except DamagedBlob:
-                self._drop(table, table.c.cluster_signature == row.cluster_signature)
-        return found
+        query = select(table).order_by(table.c.used_at.desc()).limit(limit)
+        return whole(
+            lambda: self._rows(query),
+            lambda row: unpack_cluster(row.body),
+            lambda row: self._drop(table, table.c.cluster_signature == row.cluster_signature),
+            limit,
+        )
 
     def kinds(self) -> list[str]:
         kind = task_records.c.kind
@@ -238,13 +239,12 @@ class ScheduleStore:
     def _whole(self, wanted: Sequence[ColumnElement[bool]], limit: int) -> list[StoredSchedule]:
         """The last used schedules that are whole; damaged ones are dropped."""
         query = select(schedules).where(*wanted).order_by(schedules.c.used_at.desc()).limit(limit)
-        whole = []
-        for row in self._rows(query):
-            try:
-                whole.append(stored_schedule(row))
-            except DamagedBlob:
-                self._drop(schedules, schedules.c.id == row.id)
-        return whole
+        return whole(
+            lambda: self._rows(query),
+            stored_schedule,
+            lambda row: self._drop(schedules, schedules.c.id == row.id),
+            limit,
+        )
 
     def _drop(self, table: Table, which: ColumnElement[bool]) -> bool:
         """Forget damaged rows; False if the database does not let us."""

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Barrier, Event
@@ -26,6 +27,7 @@ from sqlalchemy import Connection, Engine, event, text
 
 from orchestrator_core.errors import StoreError, UnknownRun
 from orchestrator_core.store import codec, database
+from orchestrator_core.store.base import StoredFinding
 from orchestrator_core.store.codec import DamagedBlob, pack, unpack, unpack_run, unpack_schedule
 from orchestrator_core.store.database import Database
 from orchestrator_core.store.engine import _use_write_ahead_log, open_engine
@@ -580,6 +582,27 @@ def test_damaged_rows_are_dropped_counted_and_missed(path: Path) -> None:
     assert store.dropped == len(CORPUS) + 2
     store.close()
     assert {name.name for name in path.parent.iterdir()} <= before | {"s.db-wal", "s.db-shm"}
+
+
+def test_another_one_takes_the_place_of_a_damaged_row(path: Path) -> None:
+    """The newest schedule, cluster and finding are damaged: asked for one, the store gives the one
+    before, as if they had never been there."""
+    with closing(ScheduleStore(path)) as store:
+        for number, age in (("old", 10.0), ("new", 20.0)):
+            store.put(stored(key=replace(KEY, cost_bucket=number), used_at=age))
+            store.add_run(a_run(number, cluster_signature=number, started_at=age))
+            store.put_finding(StoredFinding(number, "crowd", b"text", age))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table in ("schedules", "cluster_observations", "findings"):
+            column = "updated_at" if table == "findings" else "used_at"
+            connection.execute(f"UPDATE {table} SET body = x'00' WHERE {column} = 20")
+    with closing(ScheduleStore(path)) as store:
+        near = store.find_near(replace(KEY, cost_bucket="another"))
+        assert near is not None
+        assert near.key.cost_bucket == "old"
+        assert len(store.clusters(limit=1)) == 1
+        assert [found.graph_signature for found in store.findings(limit=1)] == ["old"]
+        assert store.dropped == 3
 
 
 def test_a_damaged_row_of_a_database_that_cannot_be_written_is_missed_too(path: Path) -> None:
