@@ -60,22 +60,23 @@ class Basis:
         return f"instance {self.problem.instance[unit]} of task {graph.names[task]!r}"
 
 
-_latest: tuple[weakref.ref[Instance], Basis] | None = None
+_latest: weakref.ref[Basis] | None = None
 
 
 def basis_of(instance: Instance) -> Basis:
-    """The basis; that of the latest instance is kept for as long as somebody holds it.
+    """The basis; the latest one is kept for as long as somebody holds it, such as a repair.
 
     Raises:
         UnsupportedInstance: if counts and multiplicities make too many edges.
     """
     global _latest
-    latest = _latest
-    if latest is not None and latest[0]() is instance:
-        return latest[1]
+    held = _latest
+    latest = None if held is None else held()
+    if latest is not None and latest.instance is instance:
+        return latest
     basis = _make(instance)
-    # A basis holds its instance, so an entry of the latest one would never go by itself.
-    _latest = (weakref.ref(instance), basis)
+    # It holds its instance: both would stay for ever in a table by instances, however weak.
+    _latest = weakref.ref(basis)
     return basis
 
 

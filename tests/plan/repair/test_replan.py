@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +24,7 @@ from orchestrator_core.plan.repair import (
     Running,
     Waiting,
     WorkerLost,
+    replan,
 )
 from orchestrator_core.plan.repair import result as told_by
 from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
@@ -432,3 +435,14 @@ def test_a_repairer_remembers() -> None:
     result = repairer.replan(5.0)
     assert {a.worker for a in result.schedule.assignments if a.end > 5} == {"w1"}
     assert row(result, "a") == Assignment("a", "w1", 6, 8)
+
+
+def test_a_repair_keeps_no_instance_alive() -> None:
+    """What is worked out of an instance is kept for the next repair of it, and goes with it."""
+    instance = two_workers()
+    first = replan(instance, their_plan(), 1.0)
+    assert replan(instance, first.schedule, 2.0)._basis is first._basis
+    gone = weakref.ref(instance)
+    del instance, first
+    gc.collect()
+    assert gone() is None
