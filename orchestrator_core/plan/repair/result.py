@@ -7,6 +7,7 @@ from functools import cached_property
 from html import escape
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator_core.graph.task_graph import Ints
 from orchestrator_core.plan.repair.basis import Basis
@@ -61,6 +62,7 @@ class Replan:
             "run again": len(self.again),
             "blocked": len(self.blocked),
             "late": len(self.missed),
+            "new": int(np.count_nonzero(self._waiting & ~self._planned.known)),
         }
         told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
         stay = f"{self.kept_makespan:.6g} s" if np.isfinite(self.kept_makespan) else "not possible"
@@ -88,7 +90,7 @@ class Replan:
     def kept(self) -> tuple[str, ...]:
         """Tasks of which every waiting instance stays where it was planned."""
         problem, names = self._basis.problem, self._basis.instance.graph.names
-        waiting = (self._remains.rest.status == WAITING) & self._planned.known
+        waiting = self._waiting & self._planned.known
         here = np.unique(problem.task[waiting])
         away = np.unique(problem.task[self._moved_units])
         return tuple(names[task] for task in np.setdiff1d(here, away).tolist())
@@ -119,14 +121,19 @@ class Replan:
         missed = self._missed_units().tolist()
         return remainder_of(self._basis, self._remains, self._option.placed, self._sends, missed)
 
+    @property
+    def _waiting(self) -> NDArray[np.bool_]:
+        """(n,) single tasks that must still begin, or go on."""
+        return np.asarray(self._remains.rest.status == WAITING, dtype=np.bool_)
+
     def _missed_units(self) -> Ints:
         end, deadline = self._option.placed.end, self._basis.problem.deadline
         late = end > deadline + 1e-9 * max(1.0, self.schedule.makespan)
-        return np.flatnonzero(late & (self._remains.rest.status == WAITING))
+        return np.flatnonzero(late & self._waiting)
 
     @cached_property
     def _moved_units(self) -> Ints:
-        waiting = (self._remains.rest.status == WAITING) & self._planned.known
+        waiting = self._waiting & self._planned.known
         waiting &= self._remains.rest.left < 0
         return np.flatnonzero(waiting & (self._option.placed.worker != self._planned.worker))
 

@@ -204,6 +204,11 @@ def test_new_tasks_find_their_place() -> None:
     assert row(result, "e").start >= row(result, "c").end
 
 
+def test_new_tasks_are_told_of() -> None:
+    assert "from 0 s on: 4 new;" in repr(repaired(two_workers(), Schedule([]), 0.0))
+    assert "from 8 s on: nothing is left;" in repr(repaired(two_workers(), their_plan(), 8.0))
+
+
 def test_other_durations_count_from_now_on() -> None:
     slower = two_workers()
     seconds = slower.seconds.copy()
