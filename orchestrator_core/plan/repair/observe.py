@@ -31,12 +31,16 @@ def unneeded(p: Problem, k: int, a: int, b: int) -> float:
 
 
 @inner
-def _lanes(p: Problem, tasks: int) -> Ints:
-    """(w + 1,) where the lanes of each worker begin; of many threads as many as can be told."""
+def _lanes(p: Problem, order: Ints, worker: Ints, mode: Ints) -> Ints:
+    """(w + 1,) where the lanes of each worker begin: one for each thread, or none where there are
+    enough for all of these tasks at once."""
     w = len(p.worker_threads)
-    ptr = np.zeros(w + 1, dtype=np.int64)
+    ptr, need = np.zeros(w + 1, dtype=np.int64), np.zeros(w, dtype=np.int64)
+    for t in order:
+        if worker[t] < w:
+            need[worker[t]] += p.threads[mode[t]]
     for b in range(w):
-        ptr[b + 1] = ptr[b] + min(p.worker_threads[b], 4 * max(1, tasks))
+        ptr[b + 1] = ptr[b] + (p.worker_threads[b] if p.worker_threads[b] < need[b] else 0)
     return ptr
 
 
@@ -52,7 +56,7 @@ def _chains(sends: Sends, n: int) -> tuple[Ints, Ints]:
 @inner
 def _is_idle(p: Problem, ptr: Ints, free: Floats, b: int, need: int, then: float) -> bool:
     """Has worker b as many idle threads by then? One that is not there any more had them."""
-    if b >= len(p.worker_threads):
+    if b >= len(p.worker_threads) or ptr[b] == ptr[b + 1]:
         return True
     idle = 0
     for x in range(ptr[b], ptr[b + 1]):
@@ -117,7 +121,7 @@ def begun_tasks(
         seen: (n,) tasks that have begun as planned, whatever speaks against it.
         learn: take what cannot be as planned to have been seen, and set `seen`.
     """
-    ptr = _lanes(p, len(order))
+    ptr = _lanes(p, order, worker, mode)
     free = np.zeros(ptr[-1])
     newest, older = _chains(sends, len(status))
     for t in order:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.compiled import compiled, inlined, inner, lent
@@ -25,11 +26,14 @@ class Lanes(NamedTuple):
 
     Attributes:
         free: (lanes,) seconds from which a lane is free. last: (lanes,) the task before, or -1.
+        enough: (w,) workers that have a thread for each task; one lane, always free, stands for
+            all of them.
     """
 
     ptr: Ints
     free: Floats
     last: Ints
+    enough: NDArray[np.bool_]
 
 
 @inner
@@ -47,6 +51,8 @@ def _running(r: Rest, w: int) -> Ints:
 @inner
 def _hold(lanes: Lanes, running: Ints, b: int, until: float) -> None:
     """Let one more lane of worker b be busy until then, beside those that are `running`."""
+    if lanes.enough[b]:
+        return
     lane = lanes.ptr[b] + running[b]
     if lane >= lanes.ptr[b + 1]:
         lane = lanes.ptr[b] + np.argmin(lanes.free[lanes.ptr[b] : lanes.ptr[b + 1]])
@@ -60,10 +66,11 @@ def lanes_now(p: Problem, r: Rest, most: int) -> Lanes:
     running than there are threads, a lane is free once fewer are running than there are threads."""
     w = len(p.worker_threads)
     running = _running(r, w)
-    ptr = np.zeros(w + 1, dtype=np.int64)
+    ptr, enough = np.zeros(w + 1, dtype=np.int64), np.zeros(w, dtype=np.bool_)
     for b in range(w):
-        ptr[b + 1] = ptr[b] + min(p.worker_threads[b], running[b] + most)
-    lanes = Lanes(ptr, np.full(ptr[w], r.now), np.full(ptr[w], -1, dtype=np.int64))
+        enough[b] = p.worker_threads[b] >= running[b] + most
+        ptr[b + 1] = ptr[b] + (1 if enough[b] else p.worker_threads[b])
+    lanes = Lanes(ptr, np.full(ptr[w], r.now), np.full(ptr[w], -1, dtype=np.int64), enough)
     running[:] = 0
     for t in range(len(r.status)):
         if r.status[t] == RUNNING or r.busy_until[t] > r.now:
@@ -235,7 +242,8 @@ def place_turns(
         close = begin + (r.left[t] if r.left[t] >= 0.0 else p.seconds[m, b])
         placed.start[t], placed.end[t], placed.worker[t], placed.mode[t] = begin, close, b, m
         s.before[t] = lanes.last[lane]
-        lanes.free[lane], lanes.last[lane] = close, t
+        if not lanes.enough[b]:
+            lanes.free[lane], lanes.last[lane] = close, t
         makespan = max(makespan, close)
         late += max(0.0, close - p.deadline[t])
         if max(makespan, close + tail[t]) + penalty * late > limit:

@@ -58,6 +58,15 @@ def test_what_cannot_have_begun_has_not() -> None:
     assert row(result, "d") == Assignment("d", "w0", 3, 5)
 
 
+def test_what_needs_many_threads_cannot_have_begun_without_them() -> None:
+    # b has all 16 threads of w0 until 7 s, so that a, which needs 10 of them, did not begin at 5 s.
+    graph = TaskGraph.from_tasks([Task("a", threads=10), Task("b", threads=16)])
+    instance = Instance(graph, Cluster([Worker("w0", threads=16)]), np.full((2, 1), 5.0))
+    plan = Schedule([Assignment("b", "w0", 0, 5), Assignment("a", "w0", 5, 10)])
+    result = repaired(instance, plan, 6.0, [Running("b", expected_end=7.0)])
+    assert row(result, "a") == Assignment("a", "w0", 7, 12)
+
+
 def test_a_task_that_has_not_begun_yet() -> None:
     result = repaired(two_workers(), their_plan(), 2.5, [Waiting("d")])
     assert row(result, "d") == Assignment("d", "w0", 2.5, 4.5)
@@ -202,6 +211,13 @@ def test_new_tasks_find_their_place() -> None:
     assert row(result, "f").start <= 2.0
     assert row(result, "c").start == 4.0
     assert row(result, "e").start >= row(result, "c").end
+
+
+def test_threads_without_end_take_no_room() -> None:
+    # A lane for each thread, noted time and again, was more than any machine has.
+    graph = TaskGraph.from_tasks([Task("a", count=1_000_000)])
+    instance = Instance(graph, Cluster([Worker("w0", threads=2**50)]), np.ones((1, 1)))
+    assert replan(instance, Schedule([]), 3.0).makespan == 4.0
 
 
 def test_new_tasks_are_told_of() -> None:
