@@ -79,7 +79,8 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLost:
-    """A worker is gone, with what ran there and every output that it held."""
+    """A worker is gone, with what ran there and every output that it held. One that comes back has
+    none of that: it needs another name, or a later repair would believe that it has."""
 
     name: str
 
