@@ -192,12 +192,15 @@ def test_diagonals_of_a_tile_and_back(turn: int, step: int) -> None:
         (lambda x: jnp.pad(x[:-1, :-1], ((1, 0), (1, 0))), None),
         (lambda x: jnp.pad(x.T[:, :-1], ((0, 0), (1, 0))).T[:, ::-1], None),
         (lambda x: jnp.concatenate([x[:, :1], x[:, :-1]], 1), None),
+        (lambda x: jnp.ravel(x[:0]), None),
+        (lambda x: x[:1][1:].T.reshape(0, 5, 1), None),
     ],
 )
 def test_what_is_moved_on_by_one(
     function: Callable[[Array], Array], found: tuple[int, int, float] | None
 ) -> None:
-    """Along which axis, by how much, and what is in the free place."""
+    """Along which axis, by how much, and what is in the free place. Of arrays without elements, as
+    of the halves of a scan that has none left, nothing is said."""
     graph = read(jax.make_jaxpr(function)(numbers(3, 5)))
     shift = shift_of(graph.outputs[0], graph.producer)
     assert (None if shift is None else (shift.axis, shift.by, float(shift.number))) == found

@@ -16,7 +16,7 @@ from orchestrator_core.conductor.ir.value import Value
 Producer: TypeAlias = Mapping[Value, Node]
 
 Moved: TypeAlias = View | None
-"""None where the elements do not stand along a line any more."""
+"""None where the elements do not stand along a line any more, or where there are none."""
 
 
 def given_of(node: Node, producer: Producer) -> Value | None:
@@ -31,7 +31,7 @@ def given_of(node: Node, producer: Producer) -> Value | None:
 
 def moved(node: Node, view: View, producer: Producer) -> Moved:
     """The view of a node's result, whose operand is this view."""
-    return MOVES[node.name](node, view, producer)
+    return MOVES[node.name](node, view, producer) if node.output.size else None
 
 
 def _as_it_is(node: Node, view: View, producer: Producer) -> Moved:
