@@ -56,6 +56,12 @@ def numbers(rows: int, columns: int) -> Array:
     return jnp.arange(1.0, rows * columns + 1).reshape(rows, columns)
 
 
+def transposed(x: Array, times: int) -> Array:
+    for _ in range(times):
+        x = x.T
+    return x
+
+
 def padded_left(x: Array) -> Array:
     """Transformer-XL, of as many distances as there are positions: rows run into each other."""
     n, m = x.shape
@@ -192,6 +198,8 @@ def test_diagonals_of_a_tile_and_back(turn: int, step: int) -> None:
         (lambda x: jnp.pad(x[:-1, :-1], ((1, 0), (1, 0))), None),
         (lambda x: jnp.pad(x.T[:, :-1], ((0, 0), (1, 0))).T[:, ::-1], None),
         (lambda x: jnp.concatenate([x[:, :1], x[:, :-1]], 1), None),
+        (lambda x: transposed(jnp.pad(x[1:], ((0, 1), (0, 0))), 4), (0, -1, 0)),
+        (lambda x: transposed(jnp.pad(x[1:], ((0, 1), (0, 0))), 40), None),
         (lambda x: jnp.ravel(x[:0]), None),
         (lambda x: x[:1][1:].T.reshape(0, 5, 1), None),
     ],
@@ -200,7 +208,8 @@ def test_what_is_moved_on_by_one(
     function: Callable[[Array], Array], found: tuple[int, int, float] | None
 ) -> None:
     """Along which axis, by how much, and what is in the free place. Of arrays without elements, as
-    of the halves of a scan that has none left, nothing is said."""
+    of the halves of a scan that has none left, nothing is said; nor of what takes dozens of
+    operations, as each value of a long chain would be followed to its beginning."""
     graph = read(jax.make_jaxpr(function)(numbers(3, 5)))
     shift = shift_of(graph.outputs[0], graph.producer)
     assert (None if shift is None else (shift.axis, shift.by, float(shift.number))) == found

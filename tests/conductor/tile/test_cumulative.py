@@ -353,6 +353,19 @@ def test_what_is_in_no_tile_is_as_it_was() -> None:
     assert_same(jax.jit(flat(returned))(*arrays()), compiled(graph, arrays())(*arrays()), 5e-6)
 
 
+def test_an_array_that_is_moved_a_thousand_times_leaves_the_others_in_tiles() -> None:
+    """One move of another, more often than functions of Python may call each other."""
+
+    def function(q: Array, k: Array, v: Array, x: Array) -> Any:
+        for _ in range(600):
+            x = x[::-1]
+            x = jnp.pad(x[:-1], (1, 0))
+        return of(lambda s: s)(q, k, v), x
+
+    graph, _ = in_tiles(function, (*arrays(), jnp.ones(9)))
+    assert passes(graph)
+
+
 def test_what_was_done_is_told() -> None:
     _, sites = in_tiles(stick_breaking, arrays())
     (site,) = [site for site in sites if site.is_changed]

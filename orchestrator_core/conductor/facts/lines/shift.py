@@ -15,6 +15,10 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.split import as_slices
 from orchestrator_core.conductor.ir.value import Atom, Value
 
+MOST = 12
+"""Operations by which an array is moved on by one; it takes two, and some more that turn its axes.
+Of chains of thousands each value would be followed to the beginning."""
+
 
 @dataclass(frozen=True)
 class Shift:
@@ -30,9 +34,10 @@ class Shift:
 
 
 def shift_of(atom: Atom, producer: Producer) -> Shift | None:
-    """As which a value is made, of the nearest that it is one of; None if it is made otherwise."""
+    """As which a value is made, of the nearest that it is one of; None if it is made otherwise, or
+    by more than `MOST` operations."""
     steps: list[Node] = []
-    while (node := _maker(atom, producer)) is not None:
+    while len(steps) < MOST and (node := _maker(atom, producer)) is not None:
         given = given_of(node, producer)
         if given is None:
             return None

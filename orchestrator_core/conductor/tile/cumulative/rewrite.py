@@ -16,7 +16,7 @@ from orchestrator_core.conductor.ir.written import written
 from orchestrator_core.conductor.tile.accumulators.base import summing_type
 from orchestrator_core.conductor.tile.cumulative.nodes import totals_of, values_of
 from orchestrator_core.conductor.tile.cumulative.products import PART
-from orchestrator_core.conductor.tile.cumulative.readings import Reading, reading_of, total_of
+from orchestrator_core.conductor.tile.cumulative.readings import Reading, Readings
 
 BLOCK = 128
 """Elements. Of what all pairs would take, the totals of blocks take so small a part."""
@@ -30,10 +30,10 @@ def block_of(tile: int | None) -> int:
 
 def in_blocks(graph: Graph, is_large: Callable[[Atom], bool], block: int = BLOCK) -> Graph:
     """The same function; the same graph if nothing large runs along several blocks."""
-    made = _Blocks(Dataflow(graph).compared)
+    made, readings = _Blocks(Dataflow(graph).compared), Readings(graph, block)
     for node in graph.nodes:
-        found = reading_of(node, graph.producer, block)
-        total = total_of(node, graph.producer, block) if found is None else None
+        found = readings.of(node.output) if len(node.outputs) == 1 else None
+        total = readings.of_total(node) if found is None else None
         if found is not None and _is_long(found) and is_large(found.given):
             made.put_values(found, node.output)
         elif total is not None and _is_long(total) and is_large(total.given):
