@@ -4,7 +4,7 @@ Triton knows matrices, not batches of one matrix, and only sizes that are powers
 one element are left out, and axes of other sizes are longer than they should be: what is behind
 their end may be anything, and is set to what changes nothing where an axis is summed. Numbers of 16
 bits are computed and held in 32, as XLA's fusions do, and are rounded where they are multiplied as
-matrices.
+matrices. What is rounded to fewer bits than that is rounded at once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from orchestrator_core.conductor.facts.number_types import is_precise
 from orchestrator_core.conductor.facts.transfer.elementwise import ELEMENTWISE
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -60,9 +61,16 @@ def run(graph: Graph, inputs: Sequence[Any], rules: Mapping[str, Rule] = RULES) 
         rule = rules.get(node.name)
         if rule is None or len(node.outputs) != 1:
             raise Refused(f"{node.name} is not possible inside a kernel")
-        known[node.output] = rule(node, [array(each) for each in node.inputs])
-    made = [laid(array(each), each.shape, each.shape) for each in graph.outputs]
-    return [each.astype(out.dtype) for each, out in zip(made, graph.outputs, strict=True)]
+        made = rule(node, [array(each) for each in node.inputs])
+        known[node.output] = _rounded(made, node.output.dtype)
+    whole = [laid(array(each), each.shape, each.shape) for each in graph.outputs]
+    return [each.astype(out.dtype) for each, out in zip(whole, graph.outputs, strict=True)]
+
+
+def _rounded(array: Any, dtype: Any) -> Any:
+    """With the digits of a type of few bits, of which a program means to lose the others."""
+    is_meant = jnp.issubdtype(dtype, jnp.floating) and not is_precise(dtype)
+    return wide(array.astype(dtype)) if is_meant else array
 
 
 def is_needed(graph: Graph, k: int) -> bool:

@@ -60,6 +60,22 @@ def test_a_number_is_carried_past_slices() -> None:
     assert_same_in_a_kernel(function, [drawn(T, 16)])
 
 
+def test_what_is_rounded_to_8_bits_is_rounded_in_each_step() -> None:
+    """Some percent of the numbers, which are no noise: the program asks for them."""
+
+    def function(x: Any) -> Any:
+        def step(c: Any, e: Any) -> Any:
+            few = (c * 0.9 + e).astype("float8_e4m3fn")
+            return few.astype("float32"), (few * few).astype("float32")
+
+        return jax.lax.scan(step, jnp.zeros(16), x)
+
+    arrays = [drawn(T, 16)]
+    made, sites = in_interpreted_kernels(graph_of(function, arrays))
+    assert kernels_of(made), sites
+    assert_near(run(made, arrays), jax.tree.leaves(function(*arrays)), 1e-6)
+
+
 def test_arrays_without_elements() -> None:
     reason = "it has an array without elements"
 
