@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
-import platform
 from pathlib import Path
 from typing import Any
 
 import jax
 
 from orchestrator_core.conductor.cost import device_store
+from orchestrator_core.conductor.cost.processor import digest, processor
 from orchestrator_core.conductor.planning.folder import make_room
 
 MOST_BYTES = 4 * 2**30
 """Of all programs that are kept; of more, the oldest go until half of it is left."""
-
-CPU_INFO = Path("/proc/cpuinfo")
 
 
 @functools.cache
@@ -48,15 +45,4 @@ def keep() -> None:
 def folder() -> Path:
     """Where programs for a processor like this one are kept: others, which may share the home,
     lack some of its instructions."""
-    about = hashlib.blake2b(_processor().encode(), digest_size=6).hexdigest()
-    return device_store.folder() / "programs" / about
-
-
-def _processor() -> str:
-    """Its name and what it can do."""
-    with contextlib.suppress(OSError):
-        first = CPU_INFO.read_text().split("\n\n")[0].splitlines()
-        told = [line for line in first if line.startswith(("model name", "flags", "Features"))]
-        if told:
-            return "\n".join(told)
-    return f"{platform.machine()} {platform.processor()}"
+    return device_store.folder() / "programs" / digest(processor())

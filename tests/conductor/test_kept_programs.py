@@ -14,6 +14,7 @@ import jax
 import pytest
 
 from orchestrator_core.conductor import kept_programs
+from orchestrator_core.conductor.cost import processor
 
 config: Any = jax.config
 
@@ -107,7 +108,7 @@ def test_without_a_folder_it_runs_as_ever(tmp_path: Path) -> None:
 @pytest.fixture
 def a_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     told = tmp_path / "cpuinfo"
-    monkeypatch.setattr(kept_programs, "CPU_INFO", told)
+    monkeypatch.setattr(processor, "CPU_INFO", told)
     return told
 
 

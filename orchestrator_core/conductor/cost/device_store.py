@@ -1,4 +1,4 @@
-"""Measured devices on disk, by kind and JAX's version."""
+"""Measured devices on disk, by kind and JAX's version; CPUs, all of one kind, by processor, too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import jax
 
 from orchestrator_core.conductor.cost.device import Device
+from orchestrator_core.conductor.cost.processor import digest, processor, usable_cores
 
 
 def folder() -> Path:
@@ -47,5 +48,8 @@ def store(device: Device) -> None:
 
 
 def _file(kind: str) -> Path:
+    """Machines may share a home, and processes may have some of the cores of one."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", kind).strip("-").lower() or "device"
+    if name == "cpu":
+        name = f"cpu-{digest(processor())}-{usable_cores()}-cores"
     return folder() / "devices" / f"{name}-jax-{jax.__version__}.json"

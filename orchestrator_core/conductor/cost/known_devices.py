@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 from orchestrator_core.conductor.cost.device import Device
+from orchestrator_core.conductor.cost.processor import usable_cores
 
 
 def _gpu(
@@ -63,7 +63,7 @@ def known_device(kind: str, platform: str) -> Device:
 
 def _assumed_cpu(kind: str) -> Device:
     """Of today's servers, by the number of cores; an L2 cache of 1 MB each."""
-    cores = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    cores = usable_cores()
     return Device(
         kind,
         "cpu",

@@ -55,6 +55,22 @@ def test_a_stored_device_comes_back(cache: Path) -> None:
     assert list(cache.rglob("*.json"))
 
 
+def test_a_measured_cpu_is_known_with_as_many_cores_of_the_same_processor(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JAX calls all processors ``cpu``: others may share the home, as may a container with some of
+    the cores, whose rates are some of the rates."""
+    device = known_device("cpu", "cpu")
+    device_store.store(device)
+    with monkeypatch.context() as patched:
+        patched.setattr(device_store, "usable_cores", lambda: device.cores + 1)
+        assert device_store.stored("cpu") is None
+    with monkeypatch.context() as patched:
+        patched.setattr(device_store, "processor", lambda: "another one")
+        assert device_store.stored("cpu") is None
+    assert device_store.stored("cpu") == device
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": 1}'])
 def test_a_broken_file_is_as_good_as_none(cache: Path, text: str) -> None:
     device = known_device("NVIDIA H200", "gpu")
