@@ -54,6 +54,12 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
         ]
     ],
     "integers": lambda x, y: jnp.int8(x) * jnp.int8(y) + (jnp.int8(x) // 3) % 5,
+    "bits": lambda x, y: (
+        jnp.bitwise_or.reduce(jnp.int8(x), 1),
+        jnp.bitwise_and.reduce(jnp.int8(y), 1),
+        (x > 0).any(1),
+        (y > 0).all(1),
+    ),
 }
 
 SPECIAL = [0.0, -0.0, 1.0, 2.0, -7.5, 90.0, -120.0, 1e-30, 3e38, np.inf, -np.inf, np.nan]
@@ -114,6 +120,17 @@ def _assert_inside(elements: np.ndarray, found: Interval, name: str) -> None:
     assert not np.isnan(elements).any(), name
     assert (elements >= float(found.low)).all(), (name, elements.min(), found)
     assert (elements <= float(found.high)).all(), (name, elements.max(), found)
+
+
+@pytest.mark.parametrize("least", [-128, -63])
+def test_the_smallest_integer_has_no_absolute_value(least: int) -> None:
+    """It wraps around to itself; half as large, no integer wraps."""
+    x = np.array([least, 2], "int8")
+    (node,) = read(jax.make_jaxpr(jnp.abs)(x)).nodes
+    found = interval_of(node, [_whole(x)])
+    assert bool(found.sound) == (least == -63)
+    if found.sound:
+        _assert_inside(np.abs(x).astype("float64"), found, "abs")
 
 
 def test_an_exact_zero_stays_one_and_an_underflow_is_one() -> None:

@@ -64,7 +64,9 @@ def _abs(node: Node, inputs: Sequence[Interval]) -> Interval:
     (a,) = inputs
     spans = (a.low <= 0) & (a.high >= 0)
     low = xp.where(spans, 0.0, xp.minimum(xp.abs(a.low), xp.abs(a.high)))
-    return Interval(low, a.largest, a.sound)
+    made = Interval(low, a.largest, a.sound)
+    # The smallest integer of a type has no opposite, and stays what it is.
+    return _finished(node, made) if jnp.issubdtype(node.output.dtype, jnp.integer) else made
 
 
 def _between(ends: Sequence[Any], sound: Any) -> Interval:

@@ -14,8 +14,8 @@ from orchestrator_core.conductor.facts.number_types import is_precise, keeps_all
 from orchestrator_core.conductor.ir.node import Node
 
 _NAMES = """
-broadcast_in_dim copy copy_p cummax cummin expand_dims name reduce_and reduce_max reduce_min
-reduce_or reshape rev slice squeeze stop_gradient transpose
+broadcast_in_dim copy copy_p cummax cummin expand_dims name reduce_max reduce_min reshape rev slice
+squeeze stop_gradient transpose
 """
 
 SAME = frozenset(_NAMES.split())
@@ -24,6 +24,11 @@ SAME = frozenset(_NAMES.split())
 
 def _same(node: Node, inputs: Sequence[Interval]) -> Interval:
     return inputs[0]
+
+
+def _of_truths(node: Node, inputs: Sequence[Interval]) -> Interval:
+    """One of them; of whole numbers, bits of several may be joined."""
+    return inputs[0] if node.output.dtype == np.bool_ else UNKNOWN
 
 
 def join(node: Node, inputs: Sequence[Interval]) -> Interval:
@@ -61,6 +66,7 @@ def _reduce_precision(node: Node, inputs: Sequence[Interval]) -> Interval:
 
 
 INTERVALS.update(dict.fromkeys(SAME, _same))
+INTERVALS["reduce_and"] = INTERVALS["reduce_or"] = _of_truths
 INTERVALS["concatenate"] = INTERVALS["pad"] = join
 INTERVALS["convert_element_type"] = _convert
 INTERVALS["reduce_precision"] = _reduce_precision
