@@ -97,7 +97,7 @@ def _difference(domain: LogLinear, node: Node, given: Sequence[Fact]) -> Fact:
 
 def _sum(domain: LogLinear, node: Node, given: Sequence[Fact]) -> Fact:
     if any(fact is None for fact in given):
-        return _with_free(node, given)
+        return _with_free(domain, node, given)
     if all(isinstance(fact, Logarithm) and fact.is_exp for fact in given):
         return merged(node, given)
     largest = next((fact for fact in given if isinstance(fact, Largest)), None)
@@ -109,12 +109,15 @@ def _sum(domain: LogLinear, node: Node, given: Sequence[Fact]) -> Fact:
     return min(found, key=lambda fact: len(fact.shift), default=None)
 
 
-def _with_free(node: Node, given: Sequence[Fact]) -> Fact:
+def _with_free(domain: LogLinear, node: Node, given: Sequence[Fact]) -> Fact:
+    """With something added that does not depend on the carry, and may be below zero."""
     side = 0 if given[0] is not None else 1
     fact = given[side]
     if not isinstance(fact, Logarithm) or (fact.is_exp and fact.shift):
         return None
-    return moved_by(node, fact, side)
+    moved = moved_by(node, fact, side)
+    is_positive = fact.is_positive and domain.maker(node.inputs[1 - side], "exp") is not None
+    return None if moved is None else replace(moved, is_positive=is_positive)
 
 
 def _product(domain: LogLinear, node: Node, given: Sequence[Fact]) -> Fact:

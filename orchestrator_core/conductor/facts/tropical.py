@@ -1,7 +1,8 @@
 """The domain of ``max(c + a, b)``, of min for max, and of the same in ``or`` and ``and``.
 
 A fact says which of them. What is proven is that elements are compared with others of the same
-place alone, or (as of maxima along an axis) of any place.
+place alone, or (as of maxima along an axis) of any place. Nothing is added to whole numbers: they
+wrap around, and then what was larger is smaller; nor does a sum of them say which bits are set.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator_core.conductor._jax import is_inexact
 from orchestrator_core.conductor.facts.affine import Broken, Fact, Kind, Rule
 from orchestrator_core.conductor.facts.linear import RULES as LINEAR
 from orchestrator_core.conductor.facts.linear import Linear
@@ -68,11 +70,12 @@ def _same(node: Node, given: Sequence[Fact]) -> str | None:
 
 def _shift(node: Node, given: Sequence[Fact]) -> str | None:
     """The sum of two that depend on the carry would be its double."""
-    return None if all(fact is not None for fact in given) else _same(node, given)
+    is_double = all(fact is not None for fact in given)
+    return None if is_double or not is_inexact(node.output.dtype) else _same(node, given)
 
 
 def _less(node: Node, given: Sequence[Fact]) -> str | None:
-    return None if given[1] is not None else _same(node, given)
+    return None if given[1] is not None else _shift(node, given)
 
 
 def _compare(node: Node, given: Sequence[Fact]) -> str | None:

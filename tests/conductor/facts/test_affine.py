@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,8 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.scan import Scan
 from tests.conductor.corpus.recurrences import AFFINE, NEAR_MISSES, Recurrence
+
+Step = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 def found(recurrence: Recurrence) -> list[list]:
@@ -62,6 +64,31 @@ def named(name: str) -> Recurrence:
 def test_of_which_kind_they_are(name: str, kind: Kind, is_elementwise: bool) -> None:
     ((system,),) = found(named(name))
     assert (system.kind, system.is_elementwise) == (kind, is_elementwise)
+
+
+@pytest.mark.parametrize(
+    ("step", "dtype", "kind"),
+    [
+        (lambda c, x: c | x, "int32", Kind.TROPICAL),
+        (lambda c, x: (c + x) | 3, "int32", Kind.NONE),
+        (jnp.maximum, "int32", Kind.TROPICAL),
+        (lambda c, x: jnp.maximum(c + x, 0), "int32", Kind.NONE),
+        (lambda c, x: jnp.minimum(c, x) - x, "uint8", Kind.NONE),
+        (lambda c, x: jnp.maximum(c + x, 0), "float32", Kind.TROPICAL),
+        (lambda c, x: jnp.log(jnp.abs(jnp.exp(c) + x)), "float32", Kind.NONE),
+        (lambda c, x: jnp.log(jnp.abs(jnp.exp(c) + jnp.exp(x))), "float32", Kind.LOG_LINEAR),
+    ],
+)
+def test_what_may_wrap_around_or_change_its_sign(step: Step, dtype: str, kind: Kind) -> None:
+    """Sums of whole numbers do, and so does what something below zero is added to."""
+
+    def function(c: jax.Array, x: jax.Array) -> jax.Array:
+        return jax.lax.scan(lambda c, x: (step(c, x), None), c, x)[0]
+
+    given = jnp.ones(4, dtype), jnp.ones((6, 4), dtype)
+    (node,) = read(jax.make_jaxpr(function)(*given)).nodes
+    (system,) = systems_of(Scan.of(node))
+    assert system.kind is kind
 
 
 def test_the_largest_may_be_seen_through_many_views() -> None:
