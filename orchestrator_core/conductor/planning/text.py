@@ -80,7 +80,7 @@ def site_to_plain(site: Site) -> dict[str, Any]:
 
 
 def site_from_plain(plain: Mapping[str, Any]) -> Site:
-    """Raises KeyError or TypeError if it is none."""
+    """Raises KeyError, TypeError or ValueError if it is none."""
     rewrite, source, found, chosen, reason = (
         str(plain[name]) for name in ("rewrite", "source", "found", "chosen", "reason")
     )
@@ -94,9 +94,20 @@ def site_from_plain(plain: Mapping[str, Any]) -> Site:
         None if before is None else Price(**before),
         None if after is None else Price(**after),
         dict(plain.get("settings") or {}),
-        None if measured is None else (float(measured[0]), float(measured[1])),
-        place=plain.get("place"),
+        None if measured is None else _pair(measured),
+        place=_place(plain.get("place")),
     )
+
+
+def _pair(numbers: Any) -> tuple[float, float]:
+    first, second = numbers
+    return float(first), float(second)
+
+
+def _place(number: Any) -> int | None:
+    if number is not None and type(number) is not int:
+        raise TypeError(f"place {number!r} is no whole number")
+    return number
 
 
 def _plain(value: Any) -> Any:

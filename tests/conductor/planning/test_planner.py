@@ -110,6 +110,19 @@ def test_what_is_no_plan_is_refused(wrong: Any) -> None:
         conduct(function, plan=wrong)
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("place", "3"), ("place", 1.0), ("measured", []), ("measured", [1, 2, 3])]
+)
+def test_a_plan_with_a_site_that_is_none_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any
+) -> None:
+    """When it is given, not in each call that follows it."""
+    plan = planned(monkeypatch)
+    plan["programs"][0]["sites"][0][name] = wrong
+    with pytest.raises(InvalidFormat, match="this is no plan"):
+        conduct(function, plan=json.dumps(plan))
+
+
 def test_a_function_made_anew_is_not_planned_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner, "WORTH_MEMORY_S", 0.0)
     counting = Counting(exponentials)
