@@ -121,7 +121,8 @@ def conduct(
         objective: ``time`` or ``memory``.
         allow: names of the only rewrites that may be used, one or several; None for all.
         deny: names of those that may not.
-        budget_s: seconds that may be spent on rewriting one function at one combination of shapes.
+        budget_s: seconds that may be spent on rewriting one function at one combination of shapes;
+            what there was no time for, `explain` names.
         check: ``probe`` to compare, on the first call outside of a trace, the values with those of
             the original, and put back what differs; ``measure`` to compare the times too.
         plan: what `.plan` of a conducted function gave, or its JSON: the same is decided again,

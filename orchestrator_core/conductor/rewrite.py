@@ -17,6 +17,9 @@ Rewrite: TypeAlias = Callable[[Graph, Goal], tuple[Graph, list[Site]]]
 WHOLE = "the whole function"
 """Where a rewrite that fails is said to have found something."""
 
+SPENT = "not tried: the seconds of budget_s were spent"
+"""Why something was left that nobody has looked at."""
+
 
 def tried(
     name: str, rewrite: Rewrite, graph: Graph, goal: Goal, part: str = ""

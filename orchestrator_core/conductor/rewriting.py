@@ -9,8 +9,8 @@ from time import monotonic
 
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
-from orchestrator_core.conductor.rewrite import Rewrite, tried
-from orchestrator_core.conductor.site import Site
+from orchestrator_core.conductor.rewrite import SPENT, WHOLE, Rewrite, tried
+from orchestrator_core.conductor.site import AS_IT_IS, Site
 from orchestrator_core.conductor.tile.factors import with_factors_in_order
 
 REWRITES: Mapping[str, str] = {
@@ -52,6 +52,9 @@ def _by_all(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
             rest = dataclasses.replace(goal, budget_s=left)
             graph, found = tried(name, _loaded(place), graph, rest)
             sites += found
+        else:
+            untried = Site(name, "", WHOLE, AS_IT_IS, SPENT)
+            sites += [] if untried in sites else [untried]
     return graph, sites
 
 

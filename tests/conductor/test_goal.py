@@ -92,6 +92,12 @@ def test_each_rewrite_is_given_what_is_left_of_the_budget(monkeypatch: pytest.Mo
     assert 60 >= given[0] > given[1] > 0
 
 
+def test_a_rewrite_for_which_no_seconds_are_left_is_named() -> None:
+    _, sites = rewritten(Graph((), (), (), {}), Goal(budget_s=0, deny=frozenset({"loops"})))
+    assert [site.rewrite for site in sites] == [each for each in REWRITES if each != "loops"]
+    assert {site.reason for site in sites} == {"not tried: the seconds of budget_s were spent"}
+
+
 def test_decisions_of_a_pinned_plan() -> None:
     site = Site("tiling", "a.py:1 (f)", "pairs", "2 passes", "", settings={"tile": [64, 64]})
     goal = Goal(pinned=(site,))

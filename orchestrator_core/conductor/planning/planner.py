@@ -22,6 +22,7 @@ from orchestrator_core.conductor.planning.kept import Kept, place_for
 from orchestrator_core.conductor.planning.memory import MEMORY
 from orchestrator_core.conductor.planning.places import found_again, placed
 from orchestrator_core.conductor.planning.planned import Planned
+from orchestrator_core.conductor.rewrite import SPENT
 from orchestrator_core.conductor.site import Site
 
 Pins = Mapping[str, tuple[Site, ...]]
@@ -92,7 +93,9 @@ def _decided(graph: Graph, goal: Goal, kept: Kept | None, start: float) -> Plann
     known = disk.find(digest, goal)
     origin = BY_REWRITES if known is None else BY_DISK
     planned = _rewritten(graph, goal, digest, known, origin, start)
-    if planned.seconds < WORTH_DISK_S:
+    # What a busy machine had no time for, the next process may have.
+    is_spent = any(site.reason == SPENT for site in planned.sites)
+    if planned.seconds < WORTH_DISK_S or is_spent:
         return planned
     if known is None:
         disk.keep(digest, goal, planned.sites)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from time import monotonic
 
 from orchestrator_core.conductor.cost import peak
 from orchestrator_core.conductor.facts.axes import ROLES
@@ -13,6 +14,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.alike import Shared
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.rewrite import SPENT
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 from orchestrator_core.conductor.tile.candidate import (
     Candidate,
@@ -55,9 +57,13 @@ class Rewriter:
         self._seen, self._waiting = set[Value](), list[Waiting]()
 
     def try_each(self) -> None:
-        """What gains alone."""
+        """What gains alone, within the goal's budget."""
+        until = monotonic() + self._goal.budget_s
         for seed in self._seeds():
             if seed not in self._seen and self._flow.node_of(seed) is not None:
+                if monotonic() > until:
+                    self.sites.append(self._left(seed, SPENT))
+                    break
                 self._seen.add(seed)
                 self._try_at(seed)
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from orchestrator_core.conductor import Goal, conduct
+from orchestrator_core.conductor import Goal, conduct, rewriting
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.planning import planner
 from orchestrator_core.conductor.planning.memory import MEMORY
@@ -178,6 +178,23 @@ def test_decisions_outlive_the_process(monkeypatch: pytest.MonkeyPatch, disk: Pa
     MEMORY.forget()
     conduct(lambda x, t=table: function(x * t), objective="memory")(X)
     assert refused.calls == 2, "another goal is another plan"
+
+
+def test_what_there_was_no_time_for_is_asked_by_the_next_process(
+    monkeypatch: pytest.MonkeyPatch, disk: Path
+) -> None:
+    """A plan of half of the rewrites, made on a busy machine, would be taken for all of them."""
+    taken = Counting(exponentials)
+    install(monkeypatch, tiling=taken)
+    clock = iter([0.0, 31.0, 31.0])
+    with monkeypatch.context() as busy:
+        busy.setattr(rewriting, "monotonic", lambda: next(clock))
+        assert "budget_s were spent" in str(conduct(function).explain(X))
+    assert taken.calls == 0
+    assert not list(disk.iterdir())
+    MEMORY.forget()
+    conduct(function)(X)
+    assert taken.calls == 1
 
 
 def test_files_that_cannot_be_read_are_no_plans(

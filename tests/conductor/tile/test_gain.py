@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,10 +19,13 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.rewriting import rewritten
 from orchestrator_core.conductor.site import Price
+from orchestrator_core.conductor.tile import rewriter
 from orchestrator_core.conductor.tile.form import Form
 from orchestrator_core.conductor.tile.gain import of_site, refusal_of
 from orchestrator_core.conductor.tile.price import PassPrice
 from orchestrator_core.conductor.tile.region import grown
+
+from .tiling import in_tiles
 
 MB = 10**6
 
@@ -202,3 +206,19 @@ def test_a_step_of_k_means_is_in_tiles() -> None:
     with on_device(known_device("cpu", "cpu")):
         _, sites = rewritten(read(jax.make_jaxpr(means)(*given)), Goal())
     assert [site.is_changed for site in sites if site.rewrite == "tiling"] == [True, True]
+
+
+def test_regions_for_which_no_seconds_are_left_are_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of three layers the first is done when 20 of 30 seconds are over, the second after 40."""
+
+    def layers(q: jax.Array, k: jax.Array) -> list[jax.Array]:
+        return [jnp.exp(q @ k[:n].T).sum(1) for n in (96, 80, 64)]
+
+    clock = itertools.count(0.0, 20.0)
+    monkeypatch.setattr(rewriter, "monotonic", lambda: next(clock))
+    _, sites = in_tiles(layers, (jnp.ones((96, 8)), jnp.ones((96, 8))))
+    assert [site.found for site in sites] == [f"pairwise computation of 96 x {n}" for n in (96, 80)]
+    assert [site.is_changed for site in sites] == [True, False]
+    assert "budget_s" in sites[1].reason
