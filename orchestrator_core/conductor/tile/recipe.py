@@ -252,10 +252,18 @@ def _rounds_late(flow: Dataflow, node: Node) -> bool:
 
 
 def _is_late(flow: Dataflow, atom: Atom) -> bool:
-    given = _maker(flow, atom)
-    if given is not None and given.name in CHOICES:
-        return any(_is_late(flow, each) for each in given.inputs[given.name == "select_n" :])
-    return given is not None and given.name not in ROUNDED
+    """Each maker is asked once, however many choices lie between."""
+    seen, open_ = set[Node](), [atom]
+    while open_:
+        given = _maker(flow, open_.pop())
+        if given is None or given in seen:
+            continue
+        seen.add(given)
+        if given.name in CHOICES:
+            open_ += given.inputs[given.name == "select_n" :]
+        elif given.name not in ROUNDED:
+            return True
+    return False
 
 
 def _is_free(flow: Dataflow, value: Value, node: Node) -> bool:

@@ -310,3 +310,16 @@ def test_gradients_of_rows_beside_those_that_overflow() -> None:
         seen = np.isfinite(b)
         scale = np.abs(b[seen]).max(initial=1e-30)
         np.testing.assert_allclose(a[seen] / scale, b[seen] / scale, atol=1e-5)
+
+
+def test_scores_that_are_chosen_hundreds_of_times() -> None:
+    """Each time between two that were chosen before, so that there are 2^200 ways to the first."""
+
+    def function(q: Array, k: Array, v: Array) -> Array:
+        scores = q @ k.T
+        for step in range(200):
+            scores = jnp.where(scores > step, jnp.minimum(scores, step + 1), scores)
+        return jax.nn.softmax(scores) @ v
+
+    graph, _ = in_tiles(function, (Q, K, V))
+    assert passes(graph)
