@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from uuid import uuid4
 
@@ -11,6 +11,7 @@ from orchestrator_core.execute.dask.graphs.ended import Ended, as_record
 from orchestrator_core.execute.dask.graphs.finished import Finished
 from orchestrator_core.execute.dask.graphs.generation import Generation
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
+from orchestrator_core.execute.dask.graphs.stored import Stored
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.record import PlanRecord, TaskRecord
 from orchestrator_core.graph.cluster import Cluster
@@ -147,9 +148,12 @@ class GraphRun:
                 reason = f"{reason}; {PARTLY}"
         self.advice, self.adopted, self.reason = advice, False, reason
 
-    def rest(self, keys: Set[Key], cluster: Cluster, now: float) -> GraphRun:
-        """What is left of the graph, `keys`, as a run on these workers; nobody follows it yet."""
-        left = self.snapshot.part(keys, now - self.started_at)
+    def rest(
+        self, keys: Set[Key], cluster: Cluster, now: float, stored: Mapping[Key, Stored]
+    ) -> GraphRun:
+        """What is left of the graph, `keys`, as a run on these workers; nobody follows it yet.
+        `stored`: as of `Snapshot`, now."""
+        left = self.snapshot.part(keys, now - self.started_at, stored)
         run = GraphRun(left, cluster, now, self._done)
         run.wanted, run.is_heeded = self.wanted & keys, self.is_heeded
         return run

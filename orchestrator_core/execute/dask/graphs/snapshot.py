@@ -19,6 +19,7 @@ from orchestrator_core.execute.dask.graphs.inputs import Inputs
 from orchestrator_core.execute.dask.graphs.keyed import Keyed
 from orchestrator_core.execute.dask.graphs.names import stable_names
 from orchestrator_core.execute.dask.graphs.pins import pins_of
+from orchestrator_core.execute.dask.graphs.stored import Stored, stored_of
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.graph.task_graph import Demand, TaskGraph
 from orchestrator_core.graph.text import as_name
@@ -45,6 +46,7 @@ class Snapshot(Keyed):
         inputs: (n,) keys that each task reads; those that are none of `keys` are there already.
         pins: what is asked for the tasks that no plan may place.
         stated: the users' annotations for us.
+        stored: the inputs that are there already and large, by their keys.
         elapsed: seconds since the graph arrived, from when dates in hints count.
         known: (n,) its names where they are known, and title its flow: those of a larger graph.
     """
@@ -54,6 +56,7 @@ class Snapshot(Keyed):
     inputs: Sequence[Sequence[Key]]
     pins: Mapping[Key, Demand] = field(default_factory=dict)
     stated: Mapping[Key, object] = field(default_factory=dict)
+    stored: Mapping[Key, Stored] = field(default_factory=dict)
     elapsed: float = 0.0
     known: tuple[str, ...] = ()
     title: str = ""
@@ -64,7 +67,7 @@ class Snapshot(Keyed):
     def __getstate__(self) -> dict[str, object]:
         """What travels: not what can be found again, and not the users' own objects."""
         state: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
-        return state | {"stated": {}, "hints": self.hints}
+        return state | {"stated": {}, "stored": {}, "hints": self.hints}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -144,9 +147,14 @@ class Snapshot(Keyed):
         counted = sorted(Counter(self.kinds).items(), key=lambda item: (-item[1], item[0]))
         return "+".join(kind for kind, _ in counted[:FLOW_KINDS])
 
-    def part(self, keys: Container[Key], elapsed: float = 0.0) -> Snapshot:
+    def part(
+        self,
+        keys: Container[Key],
+        elapsed: float = 0.0,
+        stored: Mapping[Key, Stored] | None = None,
+    ) -> Snapshot:
         """Of those of these tasks alone, by the same names, if they have names; `elapsed` seconds
-        after this snapshot was taken."""
+        after this snapshot was taken, when these inputs are there."""
         places = [i for i, key in enumerate(self.keys) if key in keys]
         return Snapshot(
             keys=tuple([self.keys[i] for i in places]),
@@ -154,6 +162,7 @@ class Snapshot(Keyed):
             inputs=[self.inputs[i] for i in places],
             pins={key: demand for key, demand in self.pins.items() if key in keys},
             stated={key: stated for key, stated in self.stated.items() if key in keys},
+            stored=self.stored if stored is None else stored,
             elapsed=self.elapsed + elapsed,
             known=tuple([self.names[i] for i in places]) if "names" in vars(self) else (),
             title=self.flow,
@@ -175,6 +184,7 @@ def take(
         inputs=Inputs(states),
         pins=pins_of(states, scheduler, roster),
         stated=stated_of(states),
+        stored=stored_of(states, roster),
     )
 
 

@@ -92,7 +92,8 @@ class Anew:
             return judged.again - now
         if not self._planning.can_ask:
             return PAUSE
-        rest = run.rest(self._tasks.not_begun(run.open), cluster, time())
+        left = self._tasks.not_begun(run.open)
+        rest = run.rest(left, cluster, time(), self._tasks.stored(left))
         if self._planning.is_senseless(rest) is not None:
             return math.inf
         if not self._planning.plan_rest(run, rest):

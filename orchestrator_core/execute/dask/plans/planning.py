@@ -21,6 +21,7 @@ from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
 from orchestrator_core.execute.dask.plans.company import LONGER, beside_others
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.declined import Declined
+from orchestrator_core.execute.dask.plans.fetching import beside_inputs
 from orchestrator_core.execute.dask.plans.portions import Handover, Slots
 from orchestrator_core.execute.dask.plans.unfollowed import course_of
 from orchestrator_core.execute.dask.steer.slots import slots_of, turned
@@ -281,17 +282,18 @@ class Planning:
             self._control.look_on(run, partial(course_of, run, advice))
 
 
-def advise(run: GraphRun, advisor: Advisor) -> Advice:
-    """What the advisor says of the run's graph; takes its time."""
+def advise(run: GraphRun, advisor: Advisor, has_company: bool = False) -> Advice:
+    """What the advisor says of the run's graph, which may have company; takes its time."""
     graph = run.snapshot
-    return advisor.advise(graph.graph, run.cluster, graph.flow, **graph.wishes)
+    advice = advisor.advise(graph.graph, run.cluster, graph.flow, **graph.wishes)
+    if has_company:
+        return beside_inputs(beside_others(advice), run, LONGER)
+    return beside_inputs(advice, run)
 
 
 def _think(run: GraphRun, slots: dict[Key, Slot], has_company: bool, advisor: Advisor) -> Advice:
-    """As `advise`, for a run that may have company; what is to be followed is put into `slots`."""
-    advice = advise(run, advisor)
-    if has_company:
-        advice = beside_others(advice)
+    """As `advise`; what is to be followed is put into `slots`."""
+    advice = advise(run, advisor, has_company)
     if advice.plan is not None and advice.adopted:
         slots.update(slots_of(advice.plan.schedule, run.snapshot, run.cluster.index))
     return advice

@@ -10,6 +10,7 @@ from distributed.metrics import time
 
 from orchestrator_core.execute.dask.graphs.epoch import Epoch
 from orchestrator_core.execute.dask.graphs.pins import is_plannable
+from orchestrator_core.execute.dask.graphs.stored import Stored, stored_of
 from orchestrator_core.execute.dask.steer.carrier import Carrier
 from orchestrator_core.execute.dask.steer.moves import request_move
 from orchestrator_core.execute.dask.workers.roster import Roster
@@ -69,6 +70,11 @@ class LiveTasks:
         """Those of the keys that are ready and that Dask has sent nowhere."""
         found = ((key, self._task(key)) for key in keys)
         return [key for key, task in found if task is not None and task.state in PUT_ASIDE]
+
+    def stored(self, keys: Iterable[Key]) -> dict[Key, Stored]:
+        """The inputs of those of the keys that are there, unless they are small."""
+        found = (self._task(key) for key in keys)
+        return stored_of((task for task in found if task is not None), self._roster)
 
     # --- orders ------------------------------------------------------------------------------
 
