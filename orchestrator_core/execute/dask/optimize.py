@@ -54,7 +54,8 @@ class optimize:
         TypeError: for what is no client, and for an asynchronous one in a plain ``with``.
         InvalidInput: naming the option that cannot be used.
         distributed.client.ClosedClientError: on entering, for a client that is closed. One that is
-            closed inside of the block leaves it quietly.
+            closed inside of the block leaves it quietly, and one that has lost its scheduler with
+            a line in the log: what went wrong inside of the block is raised, and nothing else.
     """
 
     def __init__(
@@ -154,7 +155,10 @@ class optimize:
         await self._exit(token)
 
     async def _exit(self, token: str) -> None:
-        await calls.leave(self._client, token, self._stop_seconds)
+        try:
+            await calls.leave(self._client, token, self._stop_seconds)
+        except OSError as error:
+            log.warning("the scheduler is gone, and there is nothing to leave: %s", error)
 
 
 def _check_seconds(what: str, given: object) -> None:

@@ -78,6 +78,26 @@ def test_so_does_one_that_is_not_asynchronous() -> None:
             pass
 
 
+@pytest.mark.parametrize("goes_wrong", [False, True])
+@cluster_test(nthreads=[])
+async def test_a_scheduler_that_is_gone_is_left_with_what_went_wrong_inside(
+    c: Client, s: Scheduler, goes_wrong: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The block is told of its own error, not of the scheduler that cannot be asked any more; where
+    there is none, it ends as ever."""
+    raised = None
+    async with Client(s.address, asynchronous=True, timeout=0.5) as other:
+        try:
+            async with optimize(other, Writer(), ready_seconds=0):
+                await s.close()
+                if goes_wrong:
+                    raise KeyError("column")
+        except Exception as error:
+            raised = error
+    assert repr(raised) == ("KeyError('column')" if goes_wrong else "None")
+    assert "the scheduler is gone, and there is nothing to leave" in caplog.text
+
+
 @cluster_test()
 async def test_work_inside_the_block_is_planned_and_recorded(
     c: Client, s: Scheduler, a: Worker, b: Worker
