@@ -184,6 +184,9 @@ class Steering:
             return
         due: tuple[Directive, ...] = ()
         if finish == "processing":
+            if self.mode == "restrict":
+                # Restrictions have decided, and nobody has asked the plan.
+                self.follower.decide(key, self._roster)
             if self._stages.get(key) is PLACED:
                 self._counters.placed += 1
             if self._to_hold:

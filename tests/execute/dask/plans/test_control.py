@@ -27,12 +27,14 @@ def computed_on(session: Session) -> dict[str, str]:
     return {record.task: record.worker for record in run.tasks}
 
 
-@cluster_test(**NO_MEMORY)
+@pytest.mark.parametrize("mode", ["director", "restrict"])
+@cluster_test(**NO_MEMORY, config={"distributed.scheduler.work-stealing-interval": "1h"})
 async def test_tasks_that_were_sent_move_away_from_a_worker_that_is_late(
-    c: Client, s: Scheduler, a: Worker, b: Worker
+    c: Client, s: Scheduler, a: Worker, b: Worker, mode: str
 ) -> None:
+    """Not because Dask balances, which steals what is restricted loosely."""
     advisor = PricedAdvisor(all_on_first, seconds=0.3)
-    plugin = plugin_of(advisor)
+    plugin = plugin_of(advisor, mode=mode)
     session = await start(s, plugin)
     graph = blocked_first(8, "late")
     futures = c.get(graph, list(graph), sync=False)
@@ -44,10 +46,9 @@ async def test_tasks_that_were_sent_move_away_from_a_worker_that_is_late(
     assert await c.gather(futures[0]) == 1
     await stop(s, plugin)
     (run,) = advisor.runs
-    elsewhere = {
-        record.task for record in run.tasks if record.worker != advisor.asked[0][1].names[0]
-    }
-    assert elsewhere == {f"a{i}" for i in range(1, 8)}
+    late = advisor.asked[0][1].names[0]
+    stayed = {record.task for record in run.tasks if record.worker == late} - {"a0"}
+    assert len(stayed) <= (mode == "restrict"), "one that it heard of first, as Dask has it"
     assert any("go elsewhere" in note for note in run.notes)
     s.validate_state()
 

@@ -67,6 +67,7 @@ async def all_on_plan(c: Client, s: Scheduler, mode: str) -> None:
     assert run.mode == "planned"
     assert {record.task: record.worker for record in run.tasks} == planned
     assert len(run.tasks) == 60
+    assert session.counters.placed == 60
 
 
 @cluster_test(nthreads=[("127.0.0.1", 1)])
