@@ -205,9 +205,11 @@ class Session:
         self.steering.fault(where, error)
 
     def _rest(self) -> None:
-        """The steering has withdrawn: nobody else has anything to do either."""
+        """The steering has withdrawn: nobody else has anything to do either. How the runs end that
+        are still open, nobody would be told, so they are recorded as they stand."""
         take_all(
             [
+                *(partial(run.close, "cancelled") for run in self._runs),
                 self.anew.cancel,
                 self.control.stop,
                 self.elastic.uninstall,

@@ -28,6 +28,7 @@ from tests.execute.dask.advisors import (
     HangingAdvisor,
     NonsenseAdvisor,
     RaisingAdvisor,
+    plugin_of,
 )
 from tests.execute.dask.cluster import (
     add,
@@ -94,6 +95,30 @@ async def test_an_override_that_fails_itself_is_answered_by_the_original(
         await until(lambda: session.mode == "off")
         assert overrides(s) == set()
         assert await c.submit(add, 2) == 3
+
+
+@cluster_test()
+async def test_runs_that_are_open_when_it_withdraws_do_not_stay_so_for_ever(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """From then on it is told of no task that ends; what did until then is recorded."""
+    advisor = FixedAdvisor()
+    plugin = plugin_of(advisor)
+    session = await start(s, plugin)
+    graph: dict[str, Any] = {"first": (add,), "gate": (wait_for, "go", "first")}
+    future = c.get(graph, ["gate"], sync=False)
+    await until(lambda: bool(session.runs) and len(session.runs[0].ended) == 1)
+    for _ in range(2):
+        session.fault("test", RuntimeError("broken"))
+    await until(lambda: session.mode == "off" and bool(advisor.runs))
+    assert session.runs == ()
+    assert len(session.recorder) == 0
+    (run,) = advisor.runs
+    assert run.status == "cancelled"
+    assert [record.task for record in run.tasks] == ["first"]
+    await Event("go").set()
+    assert await c.gather(future) == [1]
+    await stop(s, plugin)
 
 
 @pytest.mark.parametrize("withdraws", [False, True])
