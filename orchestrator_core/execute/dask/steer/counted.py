@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator_core.execute.dask.graphs.hints import Hint
 from orchestrator_core.execute.dask.steer.live_tasks import NOT_STARTED
+from orchestrator_core.execute.dask.workers.roster import BEGINNING
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.graph.amounts import Amounts
 
@@ -72,7 +73,7 @@ class Counted:
         known = {
             name: amount for name, amount in wanted.items() if self._scheduler.resources.get(name)
         }
-        workers = self._scheduler.workers.values()
+        workers = [w for w in self._scheduler.workers.values() if w.status in BEGINNING]
         if any(all(w.resources.get(name, 0.0) >= known[name] for name in known) for w in workers):
             return known
         return {}

@@ -1,7 +1,8 @@
 """Heeding: where hints say that tasks may run, Dask runs them as long as no plan places them.
 
 By worker restrictions that are not loose, or tasks would be stolen from there. Where none of the
-workers is left that a hint speaks of, its tasks run anywhere: a hint is a wish, and nothing hangs.
+workers is left that a hint speaks of, or all of them have paused, its tasks run anywhere: a hint is
+a wish, and nothing hangs.
 """
 
 from __future__ import annotations

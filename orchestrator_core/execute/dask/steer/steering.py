@@ -80,7 +80,13 @@ class Steering:
         self._standstill = Standstill(scheduler, self._slots, waiting, self._go_on_at_last)
         self._rescheduled = Rescheduled(scheduler, self._goes_elsewhere)
         self._jams = Jams(scheduler, self._stages, seconds, self._leave_behind)
-        self._lookout = Lookout(self.fault, standstill=self._standstill.look, jams=self._jams.look)
+        self._running: set[WorkerState] = set()
+        self._lookout = Lookout(
+            self.fault,
+            standstill=self._standstill.look,
+            jams=self._jams.look,
+            running=self._look_who_runs,
+        )
         self._loop = asyncio.get_running_loop()
         self._due: list[Directive] = []
 
@@ -243,6 +249,12 @@ class Steering:
         """Other workers are there, or more is known of them: hints may mean others now."""
         if self.heeding.hints:
             self.tasks.decide_anew(self.heeding.renew())
+
+    def _look_who_runs(self) -> None:
+        """No event tells of a worker that pauses, or goes on: hints mean those that run."""
+        if self._scheduler.running != self._running:
+            self._running = set(self._scheduler.running)
+            self.heed_anew()
 
     # --- waiting -----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import dask
 import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, Scheduler, Worker, get_worker
+from distributed.core import Status
 
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.session import Session
@@ -125,6 +126,31 @@ async def test_where_none_of_the_workers_is_left_it_runs_anywhere(
     await a.close()
     await gate.set()  # type: ignore[no-untyped-call]
     assert set(await c.gather(futures)) == {str(b.name)}
+    await stop(s, plugin)
+
+
+@pytest.mark.parametrize("hint", [{"workers": ["gpu"]}, {"resources": {"GPU": 1}}])
+@cluster_test(nthreads=TWO)
+async def test_a_worker_that_has_paused_is_not_waited_for(
+    c: Client, s: Scheduler, a: Worker, b: Worker, hint: dict[str, Any]
+) -> None:
+    """It may never go on. Once it does, it is meant again."""
+    _, plugin = await left(s)
+    async with Worker(s.address, name="gpu", nthreads=1, resources={"GPU": 1}) as gpu:
+        there = s.workers[gpu.address]
+        await until(lambda: there.status is Status.running)
+        first = c.submit(gated, 0, "gate", key="first", workers=[a.address])
+        with dask.annotate(orchestrator=hint):
+            waiting = [delayed(lambda x: where(0))(first, dask_key_name=f"w-{i}") for i in range(4)]
+        futures = c.compute(waiting, optimize_graph=False)
+        await until(lambda: "w-0" in s.tasks)
+        gpu.status = Status.paused
+        await until(lambda: there.status is Status.paused)
+        await Event("gate").set()  # type: ignore[no-untyped-call]
+        assert set(await c.gather(futures)) <= {str(a.name), str(b.name)}
+        gpu.status = Status.running
+        await until(lambda: there in s.running)
+        assert await places(c, hinted(4, "again", **hint)) == {"gpu"}
     await stop(s, plugin)
 
 
