@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
 
+from orchestrator_core.execute.dask.living import Living
 from orchestrator_core.execute.dask.overheard import Hear, Overheard
 from orchestrator_core.execute.directives import Key
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 NESTED = "Client-worker"
 """What the name of a client begins with that tasks use to submit others."""
-
-MANY = 1000
-"""Keys that are not counted until it is looked whether they are still there."""
 
 Fault = Callable[[str, Exception], None]
 
@@ -43,8 +41,7 @@ class Worked:
         self._overheard = [
             Overheard(scheduler, message, self._guarded(hear)) for message, hear in heard.items()
         ]
-        self._left: set[Key] = set()
-        self._look_at = MANY
+        self._left = Living(scheduler.tasks)
         self._ended = 0.0
         self.executed = 0
 
@@ -61,7 +58,7 @@ class Worked:
     def submitted(self, keys: Iterable[Key], client: str) -> None:
         """A client has submitted these."""
         if client.startswith(NESTED):
-            self._leave(keys)
+            self._left.add(keys)
 
     def has_ended(self, message: Mapping[str, Any]) -> None:
         """A worker has executed a task, whatever came of it, and says when."""
@@ -85,15 +82,7 @@ class Worked:
     def _has_seceded(self, message: Mapping[str, Any]) -> None:
         if message["key"] not in self._left:
             self._ended += max(0.0, message.get("compute_duration") or 0.0)
-            self._leave([message["key"]])
-
-    def _leave(self, keys: Iterable[Key]) -> None:
-        """These are not counted. Whatever is gone without a word is forgotten now and then."""
-        self._left.update(keys)
-        if len(self._left) > self._look_at:
-            tasks: Any = self._scheduler.tasks
-            self._left = {key for key in self._left if key in tasks}
-            self._look_at = MANY + 2 * len(self._left)
+            self._left.add([message["key"]])
 
     def _guarded(self, hear: Hear) -> Hear:
         """The same, but an error ends the listening and is told."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from orchestrator_core.execute.dask.living import Living
 from orchestrator_core.execute.dask.overheard import Overheard
 from orchestrator_core.execute.directives import Key, Slot
 
@@ -27,7 +28,7 @@ class Rescheduled:
         self._tasks: Any = scheduler.tasks
         self._overheard = Overheard(scheduler, MESSAGE, self._heard)
         self._told = told
-        self._keys: set[Key] = set()
+        self._keys = Living(self._tasks)
 
     def install(self) -> None:
         """Begin to listen."""
@@ -46,5 +47,5 @@ class Rescheduled:
     def _heard(self, message: Mapping[str, Any]) -> None:
         key = message.get("key")
         if key in self._tasks:
-            self._keys = {each for each in self._keys if each in self._tasks} | {key}
+            self._keys.add([key])
             self._told(key)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from distributed import Client, Event, Reschedule, Scheduler, Worker, get_worker
 
+from orchestrator_core.execute.dask.living import MANY
+from orchestrator_core.execute.dask.steer.rescheduled import MESSAGE, Rescheduled
 from orchestrator_core.execute.directives import Slot
 from tests.execute.dask.advisors import FixedAdvisor, all_on_first, plugin_of
 from tests.execute.dask.cluster import cluster_test, start, stop, until, wait_for
@@ -14,6 +19,38 @@ def anywhere_but(address: str, number: int) -> int:
     if get_worker().address == address:
         raise Reschedule
     return number + 1
+
+
+class Counted(dict[str, None]):
+    """Tasks that count how often it is asked whether one is there."""
+
+    asked = 0
+
+    def __contains__(self, key: object) -> bool:
+        self.asked += 1
+        return super().__contains__(key)
+
+
+def test_many_that_ask_take_time_in_their_number_and_the_gone_are_forgotten() -> None:
+    """Each is looked for when it asks, and not all that have asked before it."""
+    tasks, told = Counted(), list[Any]()
+    scheduler: Any = SimpleNamespace(tasks=tasks, stream_handlers={MESSAGE: lambda key: None})
+    rescheduled = Rescheduled(scheduler, told.append)
+    rescheduled.install()
+    keys = [f"t-{i}" for i in range(10 * MANY)]
+    for key in keys:
+        tasks[key] = None
+        scheduler.stream_handlers[MESSAGE](key=key)
+    assert told == keys
+    assert tasks.asked <= 5 * len(keys)
+    slots = dict.fromkeys([*keys, "other"], Slot("a", 1))
+    assert list(rescheduled.without(slots)) == ["other"]
+    tasks.clear()
+    for key in (f"u-{i}" for i in range(20 * MANY)):
+        tasks[key] = None
+        scheduler.stream_handlers[MESSAGE](key=key)
+        del tasks[key]
+    assert len(rescheduled._keys) <= 2 * MANY
 
 
 @pytest.mark.parametrize("mode", ["director", "restrict"])
