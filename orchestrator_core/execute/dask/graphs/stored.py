@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from orchestrator_core.execute.directives import Key
 
 if TYPE_CHECKING:
-    from distributed.scheduler import TaskState
+    from distributed.scheduler import TaskState, WorkerState
 
     from orchestrator_core.execute.dask.workers.roster import Roster
 
@@ -26,10 +26,13 @@ class Stored(NamedTuple):
 def stored_of(states: Iterable[TaskState], roster: Roster) -> dict[Key, Stored]:
     """The inputs of these tasks that are there; what is small is left out."""
     found: dict[Key, Stored] = {}
+    named: dict[tuple[WorkerState, ...], tuple[str, ...]] = {}
     for state in states:
         for source in state.dependencies:
             # On the event loop, and of most inputs nothing is there yet: that is asked first.
             if source.who_has and source.nbytes >= SMALLEST and source.key not in found:
-                names = sorted([roster.name(worker.address) for worker in source.who_has])
-                found[source.key] = Stored(float(source.nbytes), tuple(names))
+                there = tuple(source.who_has)
+                if there not in named:
+                    named[there] = tuple(sorted([roster.name(worker.address) for worker in there]))
+                found[source.key] = Stored(source.nbytes, named[there])
     return found

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-
-import numpy as np
+from itertools import chain
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
@@ -39,30 +38,35 @@ def beside_inputs(advice: Advice, run: GraphRun, longer: float = 0.0) -> Advice:
 
 def fetching(run: GraphRun, schedule: Schedule) -> float:
     """Seconds for which the one worker fetches that has most to fetch of what was there before the
-    run, beyond what its tasks would have to fetch on any worker."""
+    run, beyond what its tasks would have to fetch where some of their inputs are."""
     graph, cluster = run.snapshot, run.cluster
     if not graph.stored:
         return 0.0
     links = _Links(cluster, graph.stored)
-    reads = {
-        key: [source for source in sources if source in graph.stored]
-        for key, sources in zip(graph.keys, graph.inputs, strict=True)
-    }
-    # What as many tasks read as there are workers, Dask has to send around, too.
-    often = Counter(source for sources in reads.values() for source in sources)
+    places = [cluster.index.get(name, -1) for name in schedule.worker_names]
     extra, fetched = [0.0] * len(cluster), set[tuple[int, Key]]()
+    reads = _reads(run)
     for task, place in zip(schedule.task.tolist(), schedule.worker.tolist(), strict=True):
-        key = graph.key_of.get(schedule.task_names[task])
-        at = cluster.index.get(schedule.worker_names[place])
-        sources = [each for each in reads.get(key, ()) if often[each] < len(cluster)]
-        if at is None or not sources:
+        sources, at = reads.get(schedule.task_names[task], ()), places[place]
+        if not sources or at < 0:
             continue
-        seconds = np.array([links.seconds(source) for source in sources])
-        new = [(at, source) not in fetched for source in sources]
-        fetched.update((at, source) for source in sources)
-        least = float(seconds.sum(axis=0).min())
-        extra[at] += max(0.0, float(seconds[new, at].sum()) - least)
+        own = sum([links.to(source)[at] for source in sources if (at, source) not in fetched])
+        fetched.update([(at, source) for source in sources])
+        if own > 0:
+            extra[at] += max(0.0, own - links.least(sources))
     return max(extra)
+
+
+def _reads(run: GraphRun) -> dict[str, list[Key]]:
+    """By task, what it reads that was there before the run. What as many tasks read as there are
+    workers is left out: Dask has to send it around, too."""
+    graph = run.snapshot
+    inputs = [[each for each in sources if each in graph.stored] for sources in graph.inputs]
+    often = Counter(chain.from_iterable(inputs))
+    common = {source for source, readers in often.items() if readers >= len(run.cluster)}
+    if common:
+        inputs = [[each for each in sources if each not in common] for sources in inputs]
+    return {name: found for name, found in zip(graph.names, inputs, strict=True) if found}
 
 
 class _Links:
@@ -71,19 +75,30 @@ class _Links:
     def __init__(self, cluster: Cluster, stored: Mapping[Key, Stored]) -> None:
         self._cluster, self._stored = cluster, stored
         # The chunks of an array are alike.
-        self._known: dict[Stored, Sequence[float]] = {}
+        self._known: dict[Stored, list[float]] = {}
 
-    def seconds(self, key: Key) -> Sequence[float]:
+    def to(self, key: Key) -> list[float]:
         """(w,) seconds; 0 where it is, and everywhere if none of the workers has it."""
         output = self._stored[key]
-        if output not in self._known:
-            self._known[output] = self._to_each(output)
-        return self._known[output]
+        found = self._known.get(output)
+        if found is None:
+            found = self._known[output] = self._seconds(output)
+        return found
 
-    def _to_each(self, output: Stored) -> Sequence[float]:
+    def least(self, keys: Sequence[Key]) -> float:
+        """Seconds of all these to the worker with some of them that waits least for the others."""
+        if len(keys) == 1:
+            return 0.0
+        index = self._cluster.index
+        holders = {name for key in keys for name in self._stored[key].workers if name in index}
+        each = [self.to(key) for key in keys]
+        return min((sum([to[index[name]] for to in each]) for name in holders), default=0.0)
+
+    def _seconds(self, output: Stored) -> list[float]:
         cluster = self._cluster
         holders = [cluster.index[name] for name in output.workers if name in cluster.index]
         if not holders:
             return [0.0] * len(cluster)
         each = cluster.latency[holders] + output.nbytes * cluster.seconds_per_byte[holders]
-        return np.asarray(each.min(axis=0)).tolist()  # type: ignore[no-any-return]
+        found: list[float] = each.min(axis=0).tolist()
+        return found
