@@ -39,9 +39,10 @@ def is_read_in_place(group: Group, value: Value, flow: Flow) -> bool:
     """Is each element of a value read only where one is written, so that this may overwrite it?"""
     order: dict[Value, tuple[int, ...]] = {value: tuple(range(len(value.shape)))}
     for node in reversed(group.nodes):  # from what is read to the root
-        read = [order[each] for _, each in flow.inputs(node) if each in order]
-        if not read:
+        inputs = [(node.inputs[k].shape, each) for k, each in flow.inputs(node) if each in order]
+        if not inputs:
             continue
+        read = [_as_shaped(shape, order[each], each) for shape, each in inputs]
         if node.name == "transpose":
             read = [tuple(each[k] for k in node.params["permutation"]) for each in read]
         elif node.name not in facts.LOOPS or node.name in facts.VIEWS:
@@ -50,6 +51,15 @@ def is_read_in_place(group: Group, value: Value, flow: Flow) -> bool:
             return False
         order[node.output] = read[0]
     return order.get(group.root.output) == order[value]
+
+
+def _as_shaped(shape: Sequence[int], order: tuple[int, ...], base: Value) -> tuple[int, ...]:
+    """The order of a value's axes where it is read with another shape, which moves no element: of
+    those in their own order again that, of others none."""
+    if tuple(shape) == tuple(base.shape):
+        return order
+    is_own = order == tuple(range(len(order)))
+    return tuple(range(len(shape))) if is_own else (-1,) * len(shape)
 
 
 def groups(graph: Graph, platform: str) -> Sequence[Group]:

@@ -313,10 +313,11 @@ def looked_up(x: Any) -> Any:
         lambda x: (lambda y: y[1:] @ y[:-1].T)(jnp.concatenate([x, 2 * x])),
         lambda x: looked_up(jnp.sin(x)) @ x + looked_up(x),
         lambda x: jax.vmap(lambda y, at, add: y.at[at].add(add))(x + 1, places(), x) * x,
+        lambda x: jnp.sort(jnp.sort(x, 0)[None].transpose(0, 2, 1)[0] * 2, 0),
     ],
     ids=[
         *("running", "sorted", "drawn", "counted", "by place", "flat", "joined"),
-        *("looked up by row", "added at places by row"),
+        *("looked up by row", "added at places by row", "transposed among more axes"),
     ],
 )
 def test_peak_memory_is_that_of_the_compiled_program(function: Callable[..., Any]) -> None:
