@@ -11,23 +11,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
-
 from orchestrator_core.conductor.cost.fusion_facts import EXPENSIVE, FREE, LOOPS, REDUCTIONS
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.minimum_cut import ENDLESS, behind
 
 CHEAP: Mapping[str, frozenset[str]] = {
     "time": (LOOPS | FREE) - EXPENSIVE,
     "memory": LOOPS | FREE | REDUCTIONS,
 }
 """By objective: primitives whose results may be computed a second time."""
-
-ENDLESS = 2**30
-"""More than all flows together: SciPy counts them in 32 bits."""
 
 SOURCE, SINK = 0, 1
 
@@ -101,8 +95,8 @@ def _made_again(
             edges |= {(2 * values[each] + 3, 2 * n + 2): ENDLESS for each in cheap[value]}
         else:
             edges[SOURCE, 2 * n + 2] = ENDLESS
-    behind = _behind(edges, 2 * len(values) + 2)
-    return {value for value, n in values.items() if value in cheap and 2 * n + 2 in behind}
+    again = behind(edges, SOURCE, SINK) or set()
+    return {value for value, n in values.items() if value in cheap and 2 * n + 2 in again}
 
 
 def _scaled(graph: Graph, values: Collection[Value]) -> dict[Value, int]:
@@ -110,13 +104,3 @@ def _scaled(graph: Graph, values: Collection[Value]) -> dict[Value, int]:
     free = {each for each in graph.outputs if isinstance(each, Value)}
     unit = max(1.0, 4 * sum(value.nbytes for value in values) / ENDLESS)
     return {v: 0 if v in free else max(1, round(v.nbytes / unit)) for v in values}
-
-
-def _behind(edges: Mapping[tuple[int, int], int], size: int) -> set[int]:
-    """The points from which more could flow to the sink when all has flown that can."""
-    places = np.array(list(edges), np.int64).reshape(-1, 2).T
-    capacities = np.fromiter(edges.values(), np.int32, len(edges))
-    network = csr_array((capacities, (places[0], places[1])), shape=(size, size))
-    left = network - maximum_flow(network, SOURCE, SINK).flow
-    left.eliminate_zeros()
-    return set(breadth_first_order(csr_array(left.T), SINK, return_predecessors=False).tolist())

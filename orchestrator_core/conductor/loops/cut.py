@@ -11,19 +11,16 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
-
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.minimum_cut import ENDLESS, behind
 
 NEVER = math.inf
 """The price of what must not be done."""
 
-WHOLE = 2**29
-"""Steps into which all prices together are divided: SciPy's flows are integers of 32 bits."""
+WHOLE = ENDLESS // 2
+"""Steps into which all prices together are divided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +100,15 @@ def _kept(graph: Graph, wanted: Iterable[Value], redone: tuple[Node, ...]) -> tu
     )
 
 
-_SOURCE, _START, _GOAL = object(), object(), object()
+_START, _GOAL = object(), object()
 
 
 @dataclass
 class _Network:
     """Edges with capacities between any objects."""
 
-    index: dict[object, int] = field(default_factory=lambda: {_SOURCE: 0, _START: 1, _GOAL: 2})
-    capacity: dict[tuple[int, int], float] = field(default_factory=lambda: {(0, 1): NEVER})
+    index: dict[object, int] = field(default_factory=lambda: {_START: 0, _GOAL: 1})
+    capacity: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def edge(self, tail: object, head: object, capacity: float) -> None:
         self.capacity[self._at(tail), self._at(head)] = capacity
@@ -122,24 +119,15 @@ class _Network:
     def side_of_goal(self) -> set[object] | None:
         """What is on the goal's side of the minimum cut that is nearest to the goal; None if
         every cut has an edge that must not be cut."""
-        edges = self._matrix()
-        flow = maximum_flow(edges, 0, 2)
-        if flow.flow_value >= WHOLE * 2:
+        found = behind(self._in_steps(), self.index[_START], self.index[_GOAL])
+        if found is None:
             return None
-        left = edges - flow.flow
-        left.data[left.data < 0] = 0
-        left.eliminate_zeros()
-        reached = breadth_first_order(left.T.tocsr(), 2, return_predecessors=False)
         known = list(self.index)
-        return {known[k] for k in reached}
+        return {known[k] for k in found}
 
-    def _matrix(self) -> csr_matrix:
+    def _in_steps(self) -> dict[tuple[int, int], int]:
         total = sum(each for each in self.capacity.values() if each < NEVER) or 1.0
-        steps = [
-            WHOLE * 2 if each == NEVER else math.ceil(each / total * WHOLE)
-            for each in self.capacity.values()
-        ]
-        rows, columns = zip(*self.capacity, strict=True)
-        size = len(self.index)
-        data = np.asarray(steps, np.int32)
-        return csr_matrix((data, (rows, columns)), shape=(size, size))
+        return {
+            edge: ENDLESS if each == NEVER else math.ceil(each / total * WHOLE)
+            for edge, each in self.capacity.items()
+        }

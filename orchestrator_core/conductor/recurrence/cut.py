@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
-
-LARGE = 2**30
+from orchestrator_core.conductor.minimum_cut import ENDLESS, behind
 
 
 class Cut:
@@ -33,33 +28,17 @@ class Cut:
 
     def outside(self, things: Iterable[Hashable]) -> set[Hashable]:
         """Those that are outside at the least cost; of several such, as many as possible."""
-        flow = self._flow()
-        residual = csr_array(self._capacities() - flow)
-        residual.data[residual.data < 0] = 0
-        residual.eliminate_zeros()
         # Inside is only what can still be reached backward from IN.
-        ahead = breadth_first_order(csr_array(residual.T), 1, return_predecessors=False)
-        inside = set(ahead.tolist())
+        inside = behind(self._capacities(), self._number[OUT], self._number[IN]) or set()
         return {each for each in things if each in self._number and self._of(each) not in inside}
 
     def _of(self, thing: Hashable) -> int:
         return self._number.setdefault(thing, len(self._number))
 
-    def _capacities(self) -> Any:
+    def _capacities(self) -> dict[tuple[int, int], int]:
         finite = [seconds for seconds in self._arcs.values() if seconds != float("inf")]
-        scale = LARGE / 4 / max(sum(finite), 1e-30)
-        data = [
-            min(LARGE, round(s * scale)) if s != float("inf") else LARGE
-            for s in self._arcs.values()
-        ]
-        row, column = zip(*self._arcs, strict=True)
-        size = len(self._number)
-        return csr_array((np.asarray(data, np.int32), (row, column)), (size, size))
-
-    def _flow(self) -> Any:
-        from scipy.sparse import csr_matrix
-
-        return csr_array(maximum_flow(csr_matrix(self._capacities()), 0, 1).flow)
+        scale = ENDLESS / 4 / max(sum(finite), 1e-30)
+        return {arc: round(min(ENDLESS, s * scale)) for arc, s in self._arcs.items()}
 
 
 OUT, IN = "out", "in"

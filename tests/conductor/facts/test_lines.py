@@ -167,6 +167,12 @@ def test_whatever_is_called_a_skew_is_one() -> None:
     assert found > 1
 
 
+@pytest.mark.parametrize(("before", "after"), [((0, 3), (0,)), ((0,), (0, 3)), ((2, 0), (0, 5))])
+def test_nothing_is_no_view_of_anything(before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    """Axes of no element can be put together and taken apart in any way: there are no blocks."""
+    assert view_of(lambda x: x.reshape(after), jnp.zeros(before)) is None
+
+
 @pytest.mark.parametrize("turn", [1, -1])
 @pytest.mark.parametrize("step", [1, -1])
 def test_diagonals_of_a_tile_and_back(turn: int, step: int) -> None:
