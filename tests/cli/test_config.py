@@ -25,7 +25,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         '[tool.orchestrator]\nobjective = "price"\nmax-price = 7\nbudget = 1\n'
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ORCHESTRATOR_COMPILE", raising=False)
+    for name in ("ORCHESTRATOR_COMPILE", "ORCHESTRATOR_PLAN_CACHE"):
+        monkeypatch.delenv(name, raising=False)
     asked_of_prefect(monkeypatch, None)
     return tmp_path
 
