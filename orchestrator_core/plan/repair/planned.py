@@ -88,8 +88,8 @@ def _units(basis: Basis, schedule: Schedule, task: Ints, number: Ints) -> Ints:
     graph = basis.instance.graph
     if len(task) == 0:
         return np.zeros(0, dtype=np.int64)
-    if schedule.task_names == graph.names:
-        position = task
+    if schedule.task_names == graph.names[: len(schedule.task_names)]:
+        position = task  # New tasks stand behind the old ones, mostly.
     else:
         index = graph.index
         every = np.array([index.get(name, -1) for name in schedule.task_names], dtype=np.int64)
