@@ -9,7 +9,7 @@ from typing import TypeAlias
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph, complete
 from orchestrator_core.conductor.ir.loops import with_bodies
-from orchestrator_core.conductor.site import AS_IT_IS, Site
+from orchestrator_core.conductor.site import Site
 
 Rewrite: TypeAlias = Callable[[Graph, Goal], tuple[Graph, list[Site]]]
 """The same function as another graph, and what was found in it, changed or not."""
@@ -34,8 +34,8 @@ def tried(
         complete(after)
         return after, sites
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        return graph, [Site(name, "", WHOLE, AS_IT_IS, f"{part}: {reason}" if part else reason)]
+        site = Site.failed(name, "", WHOLE, error)
+        return graph, [site.left(f"{part}: {site.reason}") if part else site]
 
 
 def in_bodies(rewrite: Rewrite, graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:

@@ -41,6 +41,12 @@ class Site:
     gains: bool = True
     place: int | None = field(default=None, compare=False)
 
+    @classmethod
+    def failed(cls, rewrite: str, source: str, found: str, error: Exception) -> Site:
+        """Left alone, since rewriting it failed. That costs nothing but what would have been won,
+        and is a mistake of ours."""
+        return cls(rewrite, source, found, AS_IT_IS, f"{type(error).__name__}: {error}")
+
     @property
     def is_changed(self) -> bool:
         return self.chosen != AS_IT_IS

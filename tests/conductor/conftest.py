@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator_core.conductor import program
 from orchestrator_core.conductor.planning.memory import MEMORY
+from orchestrator_core.conductor.site import Site
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +27,7 @@ def no_rewrite_fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     if "forgiving" not in request.fixturenames:
         monkeypatch.setattr(program, "mended", _raised)
         monkeypatch.setattr(program, "given_up", _raised)
+        monkeypatch.setattr(Site, "failed", _raised)
 
 
 def _raised(*args: Any) -> Any:

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from threading import Lock, Semaphore
+from threading import Condition
 
-_lock = Lock()
+_changed = Condition()
 _starts: list[str] = []
-_turns = Semaphore(0)
+_allowed = 0
 
 
 def begin() -> None:
     """Nobody has begun yet, nobody may end."""
-    global _turns
-    with _lock:
+    global _allowed
+    with _changed:
         _starts.clear()
-        _turns = Semaphore(0)
+        _allowed = 0
 
 
 def allow(number: int) -> None:
-    """So many more may end."""
-    _turns.release(number)
+    """So many more may end, in the order in which they began or will begin."""
+    global _allowed
+    with _changed:
+        _allowed += number
+        _changed.notify_all()
 
 
 def take(who: str) -> None:
     """Begin; returns when it is allowed."""
-    with _lock:
+    with _changed:
+        number = len(_starts)
         _starts.append(who)
-    if not _turns.acquire(timeout=60.0):
-        raise TimeoutError(f"{who} was never allowed to end")
+        if not _changed.wait_for(lambda: number < _allowed, timeout=60.0):
+            raise TimeoutError(f"{who} was never allowed to end")
 
 
 def starts() -> list[str]:
     """Who has begun, in order."""
-    with _lock:
+    with _changed:
         return list(_starts)

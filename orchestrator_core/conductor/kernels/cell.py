@@ -27,8 +27,8 @@ from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.kernels.lighter import lighter
-from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.tile_graph import TileGraph
+from orchestrator_core.conductor.refused import Refused
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from orchestrator_core.conductor.kernels.cut import Cut, Place
 from orchestrator_core.conductor.kernels.lowering import refusal
 from orchestrator_core.conductor.kernels.name import NAME
 from orchestrator_core.conductor.kernels.pairs import apart, in_reals, is_complex, together
-from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.settings import are_interpreted
 from orchestrator_core.conductor.kernels.stream import Stream, stream_of
 from orchestrator_core.conductor.kernels.stream_kernel import AHEAD, StreamKernel
+from orchestrator_core.conductor.refused import Refused
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 from orchestrator_core.conductor.tile.settings import TileSettings
 
@@ -95,7 +95,7 @@ def _tried(node: Node, goal: Goal, settings: TileSettings) -> tuple[Node, Site]:
     except Refused as refused:
         return node, Site(NAME, node.source, found, AS_IT_IS, str(refused))
     except Exception as error:  # this site stays as it is
-        return node, Site(NAME, node.source, found, AS_IT_IS, f"{type(error).__name__}: {error}")
+        return node, Site.failed(NAME, node.source, found, error)
     was = price(_alone(node))
     now = Price(program.seconds(this_device()), 0)
     if was.seconds < now.seconds and not settings.always and known is None:

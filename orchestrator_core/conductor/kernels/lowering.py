@@ -17,7 +17,6 @@ from jax.sharding import AbstractDevice, AbstractMesh
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.kernels import pallas
-from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.measured.timing import (
     REPEATS,
     Candidate,
@@ -25,6 +24,7 @@ from orchestrator_core.conductor.measured.timing import (
     repeated,
     timed,
 )
+from orchestrator_core.conductor.refused import Refused
 
 MOST_WORDS = 160
 """Letters of what a compiler says."""

@@ -14,7 +14,7 @@ from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
-from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.refused import Refused
 
 Pair: TypeAlias = tuple[Any, Any]
 """Real and imaginary part."""

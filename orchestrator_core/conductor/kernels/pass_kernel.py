@@ -22,9 +22,9 @@ from orchestrator_core.conductor.kernels.ending import Ending
 from orchestrator_core.conductor.kernels.live import Watch, counts, watch_of
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.plain import Plain, plain_of
-from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.row import Row
 from orchestrator_core.conductor.kernels.tile_graph import tile_graph
+from orchestrator_core.conductor.refused import Refused
 from orchestrator_core.conductor.tile.accumulators import Accumulator
 from orchestrator_core.conductor.tile.passes import Pass
 

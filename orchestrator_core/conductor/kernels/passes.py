@@ -11,7 +11,7 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.kernels.emission import kernel_node, price_of
 from orchestrator_core.conductor.kernels.name import NAME
 from orchestrator_core.conductor.kernels.program import Programs
-from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.refused import Refused
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 from orchestrator_core.conductor.tile.run import Runner
 from orchestrator_core.conductor.tile.settings import TileSettings
@@ -44,7 +44,7 @@ def _tried(
     except Refused as refused:
         return node, Site(NAME, node.source, found, AS_IT_IS, str(refused))
     except Exception as error:  # this site stays as it is
-        return node, Site(NAME, node.source, found, AS_IT_IS, f"{type(error).__name__}: {error}")
+        return node, Site.failed(NAME, node.source, found, error)
     price = price_of(program, runner)
     was, now = seconds_of_work(node.params["work"], this_device()), price.seconds
     temp = node.params["work"].temp_bytes

@@ -13,7 +13,7 @@ from jax import lax
 from orchestrator_core.conductor.facts.transfer.products import Sides
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.kernels.held import held_type, wide, without_end
-from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.refused import Refused
 
 LEAST_SIDE = 16
 """Of a matrix product on tensor cores."""

@@ -20,10 +20,10 @@ from orchestrator_core.conductor.kernels.lowering import is_hopper, raced, refus
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
 from orchestrator_core.conductor.kernels.price import seconds_of_kernel, work_of_kernel
-from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.settings import are_interpreted
 from orchestrator_core.conductor.kernels.sides import sides_of
 from orchestrator_core.conductor.measured.timing import Candidate, has_gpu
+from orchestrator_core.conductor.refused import Refused
 from orchestrator_core.conductor.tile.passes import Pass
 from orchestrator_core.conductor.tile.run import Runner
 

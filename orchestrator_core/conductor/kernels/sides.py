@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from orchestrator_core.conductor.facts.axes import ROLES, Role, roles
-from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.refused import Refused
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
     AlongDiagonals,

@@ -32,7 +32,7 @@ from orchestrator_core.conductor.kernels.held import (
 )
 from orchestrator_core.conductor.kernels.name import APPROXIMATE_TANH
 from orchestrator_core.conductor.kernels.products import product
-from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.refused import Refused
 
 Rule: TypeAlias = Callable[[Node, list[Any]], Any]
 """Of a node and its squeezed operands: its squeezed result."""

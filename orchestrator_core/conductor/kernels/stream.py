@@ -22,8 +22,8 @@ from orchestrator_core.conductor.facts.axes import (
 from orchestrator_core.conductor.facts.cells import Cells, followed
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.value import Value
-from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.stream_sums import sums_of, wanted_of, with_parts
+from orchestrator_core.conductor.refused import Refused
 
 PROGRAMS = 264
 """Two for each multiprocessor of a large GPU."""

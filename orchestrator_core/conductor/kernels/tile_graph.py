@@ -22,7 +22,7 @@ from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.read import read
 from orchestrator_core.conductor.ir.value import Literal
-from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.refused import Refused
 from orchestrator_core.conductor.tile.accumulators import (
     Accumulator,
     Reduced,

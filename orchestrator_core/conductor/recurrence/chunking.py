@@ -49,7 +49,7 @@ def _tried(graph: Graph, pair: Pair, device: Device, goal: Goal) -> tuple[Graph,
     try:
         made = in_chunks(graph, pair, chunks)
     except Exception as error:
-        return graph, Site(NAME, source, found, AS_IT_IS, f"{type(error).__name__}: {error}")
+        return graph, Site.failed(NAME, source, found, error)
     if known is None and reason == FASTER:
         was, now = price(graph, device).seconds, price(made, device).seconds
         if now >= was:

@@ -99,8 +99,7 @@ def _tried(graph: Graph, node: Node, goal: Goal) -> tuple[Graph, Site]:
         form = chosen(node, goal, wanted)
         prices = price(alone(node)), form.price
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        return graph, Site(NAME, node.source, found, AS_IT_IS, reason)
+        return graph, Site.failed(NAME, node.source, found, error)
     against = f"; others would take: {form.against}" if form.against else ""
     if not form.chosen:
         why = f"a plain loop is the form of choice{against}"

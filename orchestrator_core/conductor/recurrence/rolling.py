@@ -57,7 +57,7 @@ def _one(graph: Graph, goal: Goal) -> tuple[Graph, Site | None]:
         systems = systems_of(Scan.of(loop))
         against = _against(loop, goal)
     except Exception as error:
-        return graph, Site(NAME, source, unrolled, AS_IT_IS, f"{type(error).__name__}: {error}")
+        return graph, Site.failed(NAME, source, unrolled, error)
     if all(system.kind is Kind.FREE for system in systems):
         return graph, None
     found = f"{unrolled}, {in_words(systems)}"

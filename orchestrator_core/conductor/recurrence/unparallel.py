@@ -61,8 +61,7 @@ def _tried(graph: Graph, soup: Soup, goal: Goal) -> tuple[Graph, Site]:
             before, after = price(graph), price(absorbed)
             why = "a loop that does what is around it is cheaper"
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        return graph, Site(NAME, source, FOUND, AS_IT_IS, reason)
+        return graph, Site.failed(NAME, source, FOUND, error)
     if set(nodes).isdisjoint(done.nodes):
         return done, Site(NAME, source, FOUND, chosen, why, before, after)
     reason = "something else reads values from within it"

@@ -14,6 +14,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.alike import Shared
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.refused import Refused
 from orchestrator_core.conductor.rewrite import SPENT
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
 from orchestrator_core.conductor.tile.candidate import (
@@ -82,8 +83,10 @@ class Rewriter:
                 self.sites.append(self._tried(candidates[0]))
             elif why := reader_of_whole(regions):
                 self.sites.append(self._left(seed, f"it is needed as a whole: {why}"))
+        except Refused as refused:
+            self.sites.append(self._left(seed, str(refused)))
         except Exception as error:  # this site stays as it is
-            self.sites.append(self._left(seed, f"{type(error).__name__}: {error}"))
+            self.sites.append(Site.failed(self._emission.name, *_found(seed, self._flow), error))
 
     def _tried(self, candidate: Candidate) -> Site:
         seed = candidate.region.seed

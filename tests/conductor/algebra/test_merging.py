@@ -409,6 +409,7 @@ def test_who_reads_what_is_found_out_once(
     assert len(asked) == times
 
 
+@pytest.mark.usefixtures("forgiving")
 def test_an_improvement_that_fails_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(graph: Graph, goal: Goal) -> Any:
         raise TypeError("no such type")

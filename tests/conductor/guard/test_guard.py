@@ -84,6 +84,7 @@ def losing(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     return after, [Site("algebra", "", "a node", "nothing", "a mistake")]
 
 
+@pytest.mark.usefixtures("forgiving")
 def test_a_graph_that_cannot_be_run_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     planned = planned_by(
         monkeypatch, Goal(), algebra=losing, tiling=replacing("tiling", sin=right_sin)

@@ -21,7 +21,7 @@ from orchestrator_core.conductor.kernels.hopper.visit import column_of
 from orchestrator_core.conductor.kernels.lowering import refusal
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
-from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.refused import Refused
 from tests.conductor.kernels.interpreting import for_gpu, graph_of
 from tests.conductor.kernels.test_attention import assert_near
 

@@ -83,3 +83,4 @@ def test_what_no_kernel_can_do_is_refused_with_a_reason() -> None:
     graph, sites = for_gpu(graph_of(function, arrays))
     assert not kernels_of(graph)
     assert any("bessel_i0e" in site.reason for site in sites)
+    assert not any("Refused" in site.reason for site in sites), "a name that says nothing"

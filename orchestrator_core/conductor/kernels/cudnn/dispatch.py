@@ -63,7 +63,7 @@ def _tried(
         if not why:
             why, seconds = known[key]
     except Exception as error:  # this site stays as it is
-        why = f"{type(error).__name__}: {error}"
+        return graph, Site.failed(NAME, source, what, error)
     if why:
         return graph, Site(NAME, source, what, AS_IT_IS, why, measured=seconds)
     return after, Site(NAME, source, what, "cuDNN", "it has a kernel for that", measured=seconds)

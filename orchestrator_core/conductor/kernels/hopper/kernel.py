@@ -39,8 +39,8 @@ from orchestrator_core.conductor.kernels.hopper.visit import Visit
 from orchestrator_core.conductor.kernels.live import Watch
 from orchestrator_core.conductor.kernels.pallas import Launch
 from orchestrator_core.conductor.kernels.pass_kernel import PassKernel
-from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.tile_graph import tile_graph
+from orchestrator_core.conductor.refused import Refused
 from orchestrator_core.conductor.tile.accumulators import RunningMax, Summed
 from orchestrator_core.conductor.tile.passes import Pass
 

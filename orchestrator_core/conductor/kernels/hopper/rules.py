@@ -13,8 +13,8 @@ import numpy as np
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.kernels.hopper import mosaic
 from orchestrator_core.conductor.kernels.name import APPROXIMATE_TANH
-from orchestrator_core.conductor.kernels.refused import Refused
 from orchestrator_core.conductor.kernels.squeezed import RULES, Rule
+from orchestrator_core.conductor.refused import Refused
 
 
 def rules(rows: int) -> Mapping[str, Rule]:

@@ -16,7 +16,7 @@ from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.kernels.cell import Cell
 from orchestrator_core.conductor.kernels.held import is_narrow
-from orchestrator_core.conductor.kernels.refused import Refused
+from orchestrator_core.conductor.refused import Refused
 
 VIEWS = ("transpose", "reshape", "squeeze", "expand_dims", "copy")
 

@@ -123,7 +123,7 @@ async def test_where_none_of_the_workers_is_left_it_runs_anywhere(
     gate, tasks = Event("gate"), waiting_on(a)
     futures = c.compute(tasks, optimize_graph=False)
     await until(lambda: "t-0" in s.tasks and s.tasks["t-0"].state == "processing")
-    await a.close()
+    await a.close(executor_wait=False)
     await gate.set()  # type: ignore[no-untyped-call]
     assert set(await c.gather(futures)) == {str(b.name)}
     await stop(s, plugin)
