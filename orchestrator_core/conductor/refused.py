@@ -1,4 +1,4 @@
-"""What cannot be a kernel."""
+"""What cannot be a kernel; who tries one, be it tiles, tells why and goes on without."""
 
 from __future__ import annotations
 

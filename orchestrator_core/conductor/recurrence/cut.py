@@ -27,9 +27,12 @@ class Cut:
         self.cost(out, inside, float("inf"))
 
     def outside(self, things: Iterable[Hashable]) -> set[Hashable]:
-        """Those that are outside at the least cost; of several such, as many as possible."""
+        """Those that are outside at the least cost; of several such, as many as possible. None of
+        them where something may be neither."""
         # Inside is only what can still be reached backward from IN.
-        inside = behind(self._capacities(), self._number[OUT], self._number[IN]) or set()
+        inside = behind(self._capacities(), self._number[OUT], self._number[IN])
+        if inside is None:
+            return set()
         return {each for each in things if each in self._number and self._of(each) not in inside}
 
     def _of(self, thing: Hashable) -> int:
