@@ -177,6 +177,8 @@ class RunRecord:
         origin: where the flow's code stands, as `orchestrator_core.origin` says it; empty where
             nobody knows.
         others: seconds for which tasks of other runs had threads of the workers meanwhile.
+        with_stored: the graph with what it read that was computed before, as tasks without length;
+            the plan speaks of these, too. None where there was no such thing.
     """
 
     run_id: str
@@ -198,6 +200,7 @@ class RunRecord:
     origin: str = ""
     dropped: tuple[str, ...] = ()
     others: float = 0.0
+    with_stored: TaskGraph | None = None
 
     def __repr__(self) -> str:
         """What matters of it on a line; the fields are there for the rest."""
@@ -235,6 +238,16 @@ class RunRecord:
         """Part of the workers' time, from 0 to 1, that tasks of other runs had meanwhile."""
         whole = self.seconds * sum(worker.threads for worker in self.cluster.workers)
         return min(1.0, self.others / whole) if whole > 0 else 0.0
+
+    @property
+    def planned_graph(self) -> TaskGraph:
+        """The graph that the plan speaks of."""
+        return self.graph if self.with_stored is None else self.with_stored
+
+    @property
+    def stored(self) -> frozenset[str]:
+        """What the plan speaks of that was computed before the run."""
+        return frozenset(self.planned_graph.index.keys() - self.graph.index.keys())
 
     @property
     def left(self) -> frozenset[str]:

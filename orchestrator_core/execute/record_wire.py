@@ -88,11 +88,12 @@ class RunWire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     origin: str = ""
     dropped: list[int] = []
     others: float | None = None
+    with_stored: GraphWire | None = None
 
 
 _OWN = (
     "format", "graph", "cluster", "plan", "tasks", "notes", "measured", "bursts", "dropped",
-    "others",
+    "others", "with_stored",
 )  # fmt: skip
 """Fields of a run that are not plain."""
 
@@ -112,6 +113,7 @@ def encode_run(run: RunRecord) -> bytes:
         bursts=[_burst_to_wire(burst, run.graph) for burst in run.bursts],
         dropped=[run.graph.index[name] for name in run.dropped if name in run.graph.index],
         others=run.others or None,
+        with_stored=None if run.with_stored is None else graph_to_wire(run.with_stored),
         **fields,
     )
     return msgspec.json.encode(wire)
@@ -144,6 +146,7 @@ def decode_run(text: str | bytes) -> RunRecord:
         bursts=tuple(_burst_from_wire(burst, graph) for burst in wire.bursts),
         dropped=tuple(graph.names[place] for place in wire.dropped),
         others=wire.others or 0.0,
+        with_stored=None if wire.with_stored is None else graph_from_wire(wire.with_stored),
         **fields,
     )
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from statistics import median
 
+import numpy as np
+
 from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.record import RunRecord, TaskRecord
 
@@ -32,10 +34,11 @@ def changeover_of(run: RunRecord) -> float | None:
 
 
 def with_changeover(instance: Instance, seconds: float) -> Instance:
-    """Each task takes its worker so much longer."""
+    """Each task takes its worker so much longer, but for what takes no time at all."""
     if not seconds:
         return instance
-    return replace(instance, seconds=instance.seconds + seconds)
+    longer = instance.seconds + seconds
+    return replace(instance, seconds=np.where(instance.seconds > 0, longer, 0.0))
 
 
 def rounded(seconds: float) -> float:

@@ -29,6 +29,8 @@ class Bars:
     @staticmethod
     def of(run: RunRecord) -> Bars:
         planned = _planned(run.plan.schedule, run.graph) if run.plan else []
+        stored = run.stored
+        planned = [bar for bar in planned if bar.task not in stored]
         threads = {bar.task: bar.threads for bar in planned}
         actual = [
             Bar(

@@ -16,6 +16,7 @@ from orchestrator_core.costs.memory import with_memory
 from orchestrator_core.costs.model import CostModel, FirstKnown, GraphCosts
 from orchestrator_core.costs.sizes import with_sizes
 from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.graph.anywhere import anywhere
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import Floats, TaskGraph
 from orchestrator_core.learn.history_costs import HistoryCosts
@@ -27,7 +28,7 @@ class RunPrices:
     """Prices a run's graph on its own cluster, or on another.
 
     Attributes:
-        graph: the run's, with the sizes of outputs that were learned.
+        graph: the one that the run's plan speaks of, with the sizes of outputs that were learned.
         instance: the run's graph on its own cluster.
     """
 
@@ -44,7 +45,7 @@ class RunPrices:
         Raises:
             InvalidInstance: if a task neither ran, was planned nor states a time; it is named.
         """
-        graph = with_sizes(run.graph, _costs(run, learned))
+        graph = with_sizes(run.planned_graph, _costs(run, learned))
         bare = _bare(run, learned, graph, run.cluster)
         factors = _factors(run, bare)
         return RunPrices(run, learned, graph, _scaled(bare, factors), factors)
@@ -55,7 +56,17 @@ class RunPrices:
         Raises:
             InfeasibleInstance: if a task can run on none of its workers.
         """
-        return _scaled(_bare(self.run, self.learned, self.graph, cluster), self._factors)
+        graph = anywhere(self.graph, self.lost_with(cluster))
+        return _scaled(_bare(self.run, self.learned, graph, cluster), self._factors)
+
+    def lost_with(self, cluster: Cluster) -> list[str]:
+        """What was computed before the run and none of these workers has."""
+        lost = []
+        for name in sorted(self.run.stored):
+            places = self.graph.task(name).eligible or ()
+            if cluster.index.keys().isdisjoint(places):
+                lost.append(name)
+        return lost
 
 
 def _bare(run: RunRecord, learned: HistoryCosts, graph: TaskGraph, cluster: Cluster) -> Instance:

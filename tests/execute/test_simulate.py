@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from orchestrator_core.graph.task import Edge, Mode, Task
 from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.plan.check import check_schedule
 from orchestrator_core.plan.schedule import Assignment, Schedule, Transfer
+from orchestrator_core.settings.dask_policy import DaskPolicy
 from tests.strategies import instances, serial_schedule
 
 # Memory, deadlines and stock are what simulations do not know.
@@ -397,3 +399,41 @@ class TestDefault:
     def test_replaying_the_default_is_no_slower(self, instance: Instance, seed: int) -> None:
         done = simulate_default(instance, seed=seed)
         assert replay(instance, done).makespan <= done.makespan + 1e-9
+
+
+class TestThere:
+    """What was computed before: a task without length where it is."""
+
+    def instance(self) -> Instance:
+        """Six inputs on one worker with a thread, each with a reader that takes 1 s there and 0.1 s
+        on the other worker, to which an input takes 0.2 s."""
+        tasks = [
+            Task(f"in{i}", "in", seconds=0.0, output_bytes=2.0, eligible=("slow",))
+            for i in range(6)
+        ]
+        tasks += [Task(f"t{i}", "t", seconds=1.0) for i in range(6)]
+        edges = [Edge(f"in{i}", f"t{i}") for i in range(6)]
+        workers = [Worker("slow"), Worker("fast", speed=10.0)]
+        return price(tasks, edges, Cluster(workers, Link(0.0, 10.0)))
+
+    def test_nothing_waits_for_it_behind_what_runs(self) -> None:
+        """Planned in pairs, on one thread: all six are there at 0, and who reads them elsewhere
+        waits for the way alone."""
+        instance = self.instance()
+        rows = []
+        for i in range(6):
+            rows.append(Assignment(f"in{i}", "slow", float(i), float(i)))
+            rows.append(Assignment(f"t{i}", "slow" if i == 0 else "fast", float(i), i + 1.0))
+        came = starts(simulate_placed(instance, Schedule(rows)))
+        assert [came[f"in{i}"] for i in range(6)] == [0.0] * 6
+        assert came["t0"] == 0.0
+        assert [came[f"t{i}"] for i in range(1, 6)] == pytest.approx([0.2, 0.3, 0.4, 0.5, 0.6])
+
+    def test_dask_sends_its_readers_to_where_it_is(self) -> None:
+        """Until others steal them: all of them know of their inputs at once."""
+        never = DaskPolicy(interval=math.inf)
+        alone = simulate_default(self.instance(), policy=never)
+        assert alone.makespan == pytest.approx(6.0)
+        assert {a.start for a in alone.assignments if a.task.startswith("in")} == {0.0}
+        check_schedule(self.instance(), alone)
+        assert simulate_default(self.instance()).makespan < 6.0

@@ -50,7 +50,13 @@ def peak_by_hand(instance: Instance, schedule: Schedule) -> float:
         last[unit] = max(last.get(unit, 0.0), row[graph.names[b], r].end)
     until = {unit: last.get(unit, schedule.makespan) for unit in row}
     size = {name: graph.output_bytes[i] for i, name in enumerate(graph.names)}
-    held = [(a.end, until[unit], size[a.task]) for unit, a in row.items()]
+    read = {graph.names[i] for i in graph.consumer.tolist()}
+    takes = {a.task for a in schedule.assignments if a.end > a.start}
+    held = [
+        (a.end, until[unit], size[a.task])
+        for unit, a in row.items()
+        if a.task in read | takes  # what takes no time and reads nothing was there before
+    ]
     held += [(t.end, until[t.task, t.instance], size[t.task]) for t in schedule.transfers]
     # What a task has made is there before its inputs go.
     return max(

@@ -238,3 +238,10 @@ def test_a_plan_is_judged_by_what_mending_makes_of_it() -> None:
     # One task of 1 s on the slow worker, seven of 0.25 s on the fast one.
     assert verdict.expected.planned == 2.75
     assert verdict.adopt
+
+
+def test_where_inputs_are_makes_no_worker_another_one() -> None:
+    """Dask sends tasks to where their inputs are, too."""
+    there = Task("there", seconds=0.0, output_bytes=1e6, eligible=("a",))
+    graph = TaskGraph.from_tasks([there, Task("t", seconds=1.0)], [Edge("there", "t")])
+    assert are_alike(Instance.price(graph, Cluster([Worker("a"), Worker("b")])))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator_core.costs.instance import Instance
 from orchestrator_core.execute.record import RunRecord, TaskRecord
 from orchestrator_core.graph import Cluster, Edge, Task, TaskGraph, Worker
 from orchestrator_core.orchestrate.changeover import ENOUGH, LONGEST, changeover_of, with_changeover
@@ -74,3 +75,10 @@ def test_a_forecast_begins_when_the_first_task_does() -> None:
         experience.learn(replace(late, seconds=2.5, tasks=tuple(rows)))
     assert experience.of("g", CLUSTER).planned(2.0) == 2.5
     assert experience.of("g", CLUSTER).default(2.0) == pytest.approx(2.5)
+
+
+def test_what_takes_no_time_takes_none_between_tasks_either() -> None:
+    """As what was computed before: it is there."""
+    graph = TaskGraph.from_tasks([Task("there", seconds=0.0), Task("task", seconds=1.0)])
+    instance = Instance.price(graph, Cluster([Worker("w")]))
+    assert with_changeover(instance, 0.25).seconds.tolist() == [[0.0], [1.25]]

@@ -202,7 +202,7 @@ class Course:
             return
         place = graph.index[task]
         believed = float(self.instance.seconds[graph.mode_ptr[place], cluster.index[worker]])
-        if math.isfinite(believed):
+        if 0 < believed < math.inf:
             taken = seconds + self._changeover
             yield Observed(graph.kinds[graph.kind_of[place]], worker, believed, taken)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.simulate.inversions import ready_at
+from orchestrator_core.execute.simulate.made import made_bytes
 from orchestrator_core.execute.simulate.outcome import Outcome
 from orchestrator_core.execute.simulate.rehearsal import Rehearsal
 from orchestrator_core.execute.simulate.slack import lines_of
@@ -36,7 +37,7 @@ def just_in_time(rehearsal: Rehearsal, loop: Outcome, margin: float) -> dict[str
 def growth(rehearsal: Rehearsal) -> list[float]:
     """(u,) bytes that are held more after each unit than before it, in the planned order."""
     units = rehearsal.units
-    size: list[float] = rehearsal.instance.graph.output_bytes.tolist()
+    size: list[float] = made_bytes(rehearsal.instance).tolist()
     last = [max(users, key=rehearsal.priority.__getitem__, default=-1) for users in units.consumers]
     return [
         size[units.task[unit]]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.execute.simulate.made import made_bytes
 from orchestrator_core.graph.task_graph import Floats
 from orchestrator_core.plan.checks.profile import Claims, first_excess, highest, join
 from orchestrator_core.plan.checks.rows import Rows, resolve
@@ -57,10 +58,10 @@ def _held(rows: Rows) -> Claims:
     """Each output where it was made and where it was sent, until it is needed nowhere."""
     until = _until(rows)
     made = rows.row_of
-    size = rows.instance.graph.output_bytes[rows.task]
+    size, own = rows.instance.graph.output_bytes[rows.task], made_bytes(rows.instance)[rows.task]
     sent = rows.row_of[rows.sent]
     return join(
-        Claims(made, rows.worker[made], rows.schedule.end[made], until, size[made]),
+        Claims(made, rows.worker[made], rows.schedule.end[made], until, own[made]),
         Claims(sent, rows.destination, rows.schedule.transfer_end, until[rows.sent], size[sent]),
     )
 

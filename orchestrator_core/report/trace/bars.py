@@ -30,10 +30,11 @@ def planned_bars(run: RunRecord) -> list[Bar]:
     """What was to run where, and what was to be sent."""
     if run.plan is None:
         return []
-    kinds = _kinds(run)
+    kinds, stored = _kinds(run), run.stored
     bars = [
         Bar(a.worker, *_span(start, end), a.task, kinds[a.task], {}, a.task)
         for a in run.plan.schedule.assignments
+        if a.task not in stored
         for start, end in a.segments or ((a.start, a.end),)
     ]
     for sent in run.plan.schedule.transfers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from orchestrator_core import words
 from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.report.priced import RunPrices
 from orchestrator_core.report.whatif.change import Change
@@ -22,5 +23,10 @@ def notes_on(prices: RunPrices, change: Change) -> Iterator[str]:
             )
         if worker.kind not in cluster.kinds:
             yield f"links to workers of kind {worker.kind!r} are taken to be as the others are"
+    if lost := len(prices.lost_with(change.cluster(cluster))):
+        yield (
+            f"{words.plural(lost, 'output')} computed before the run lay on removed workers alone, "
+            "and would have to be made again: no time is reckoned for that"
+        )
     if change.memory != 1.0 and all(math.isinf(worker.memory) for worker in cluster.workers):
         yield "no worker of the run states a limit of memory: more of it changes nothing"

@@ -93,12 +93,12 @@ def why(run: RunRecord, task: str, instance: Instance | None, unpriced: str = ""
     """
     place = run.graph.index[task]
     plan = run.plan
-    planned = None if plan is None else _planned(run, plan.schedule, place)
+    planned = None if plan is None else _planned(run, plan.schedule, task)
     options = None
     if plan is not None and planned is not None and instance is not None:
         try:
             chosen = run.cluster.index[planned.worker]
-            options = options_of(instance, plan.schedule, place, chosen)
+            options = options_of(instance, plan.schedule, instance.graph.index[task], chosen)
         except OrchestratorError as error:
             unpriced = str(error)
     return Why(
@@ -117,13 +117,13 @@ def why(run: RunRecord, task: str, instance: Instance | None, unpriced: str = ""
     )
 
 
-def _planned(run: RunRecord, schedule: Schedule, place: int) -> Planned | None:
+def _planned(run: RunRecord, schedule: Schedule, task: str) -> Planned | None:
     """The instance of the task that ends last in the plan, if the plan is one of this graph."""
-    graph, cluster = run.graph, run.cluster
+    graph, cluster = run.planned_graph, run.cluster
     known = set(schedule.task_names) <= set(graph.names)
     if not known or not set(schedule.worker_names) <= set(cluster.names):
         return None
-    rows = [i for i, t in enumerate(schedule.task) if schedule.task_names[t] == graph.names[place]]
+    rows = [i for i, t in enumerate(schedule.task) if schedule.task_names[t] == task]
     if not rows:
         return None
     row = max(rows, key=lambda i: float(schedule.end[i]))
@@ -135,13 +135,13 @@ def _planned(run: RunRecord, schedule: Schedule, place: int) -> Planned | None:
         kind=cluster.workers[cluster.index[assignment.worker]].kind,
         start=assignment.start,
         end=assignment.end,
-        binding=binding_of(graph, cluster, schedule, network, row, _came_later(run, place)),
+        binding=binding_of(graph, cluster, schedule, network, row, _came_later(run, task)),
         slack=slack,
         critical=slack <= TOLERANCE * max(1.0, schedule.makespan),
         instances=len(rows),
     )
 
 
-def _came_later(run: RunRecord, place: int) -> bool:
+def _came_later(run: RunRecord, task: str) -> bool:
     """Was it submitted after the first burst?"""
-    return bool(run.bursts) and place >= run.bursts[0].size
+    return bool(run.bursts) and run.graph.index[task] >= run.bursts[0].size

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from orchestrator_core.execute.dask.graphs.ended import Ended
 from orchestrator_core.execute.dask.graphs.generation import Generation
 from orchestrator_core.execute.dask.graphs.keyed import Keyed
+from orchestrator_core.execute.dask.graphs.stored import Stored
 from orchestrator_core.execute.directives import Key
 
 RECORDS_PER_TASK = 4
@@ -19,12 +20,15 @@ class Members(Keyed):
     Attributes:
         flow: what people call the run. keys, names: (n,).
         pinned: those that no plan may place, as far as they have arrived.
+        stored, there: as of a `Snapshot`; a client does not know them.
     """
 
     def __init__(self, flow: str, names: Mapping[Key, str]) -> None:
         self.flow = flow
         self.keys, self.names = tuple(names), tuple(names.values())
         self.pinned: set[Key] = set()
+        self.stored: Mapping[Key, Stored] = {}
+        self.there: Mapping[Key, str] = {}
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -68,6 +68,7 @@ class Finished:
             status=next((s for s in ("failed", "cancelled") if s in self.outcomes), "ok"),
             notes=self.notes,
             measured=self.measured,
+            with_stored=snapshot.with_stored if self.plan and snapshot.stored else None,
             dropped=tuple([snapshot.names[snapshot.place[key]] for key in self.dropped]),
         ).beside(self.others)
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from orchestrator_core.execute.dask.graphs.ended import Ended
 from orchestrator_core.execute.dask.graphs.generation import Generation
+from orchestrator_core.execute.dask.graphs.stored import Stored
 from orchestrator_core.execute.directives import Key
 
 
@@ -16,6 +17,7 @@ class Tasks(Protocol):
     Attributes:
         keys, names: (n,). place: the position of each key. key_of: the key of each name.
         plannable: keys that a plan may place. flow: what people call the run.
+        stored: what they read that was there before; there: how a plan names these inputs.
     """
 
     @property
@@ -30,6 +32,10 @@ class Tasks(Protocol):
     def plannable(self) -> frozenset[Key]: ...
     @property
     def flow(self) -> str: ...
+    @property
+    def stored(self) -> Mapping[Key, Stored]: ...
+    @property
+    def there(self) -> Mapping[Key, str]: ...
     def __len__(self) -> int: ...
 
 

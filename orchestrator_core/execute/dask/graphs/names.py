@@ -38,7 +38,7 @@ def stable_names(keys: Sequence[Key], inputs: Sequence[Sequence[Key]]) -> tuple[
         for name, hashed in zip(plain, ancestry, strict=True)
     ]
     often = Counter(apart)
-    return _distinct(
+    return distinct(
         [
             name if often[name] == 1 else as_name(str(key))
             for name, key in zip(apart, keys, strict=True)
@@ -77,7 +77,7 @@ def _ancestry(
     return [hashed[key] for key in keys]
 
 
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """The names, all different: those of the keys ``1`` and ``"1"`` would be the same."""
     taken: dict[str, None] = {}
     for name in names:

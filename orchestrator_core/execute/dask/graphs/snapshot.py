@@ -13,13 +13,15 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from orchestrator_core.execute.dask.graphs.hinted import columns_of
 from orchestrator_core.execute.dask.graphs.hints import ANNOTATION, Hint, objective_of, read_hints
 from orchestrator_core.execute.dask.graphs.inputs import Inputs
 from orchestrator_core.execute.dask.graphs.keyed import Keyed
-from orchestrator_core.execute.dask.graphs.names import stable_names
+from orchestrator_core.execute.dask.graphs.names import distinct, stable_names
 from orchestrator_core.execute.dask.graphs.pins import pins_of
-from orchestrator_core.execute.dask.graphs.stored import Stored, stored_of
+from orchestrator_core.execute.dask.graphs.stored import KIND, Stored, stored_of
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.graph.task_graph import Demand, TaskGraph
 from orchestrator_core.graph.text import as_name
@@ -46,7 +48,7 @@ class Snapshot(Keyed):
         inputs: (n,) keys that each task reads; those that are none of `keys` are there already.
         pins: what is asked for the tasks that no plan may place.
         stated: the users' annotations for us.
-        stored: the inputs that are there already and large, by their keys.
+        stored: the inputs that are there already, large, and not everywhere; by their keys.
         elapsed: seconds since the graph arrived, from when dates in hints count.
         known: (n,) its names where they are known, and title its flow: those of a larger graph.
     """
@@ -67,7 +69,7 @@ class Snapshot(Keyed):
     def __getstate__(self) -> dict[str, object]:
         """What travels: not what can be found again, and not the users' own objects."""
         state: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
-        return state | {"stated": {}, "stored": {}, "hints": self.hints}
+        return state | {"stated": {}, "hints": self.hints}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -99,18 +101,43 @@ class Snapshot(Keyed):
     @cached_property
     def graph(self) -> TaskGraph:
         """The graph; durations and sizes that no hint states are left to a cost model."""
+        return self._graph({})
+
+    @cached_property
+    def there(self) -> Mapping[Key, str]:
+        """The names of the stored inputs in `with_stored`."""
+        read = {source for sources in self.inputs for source in sources}
+        keys = sorted(self.stored.keys() & read, key=str)
+        names = [f"{KIND} {name}" for name in stable_names(keys, [()] * len(keys))]
+        return dict(zip(keys, distinct((*self.names, *names))[len(self) :], strict=True))
+
+    @cached_property
+    def with_stored(self) -> TaskGraph:
+        """The graph with its stored inputs, as tasks without length that can run only where these
+        are; they come first."""
+        return self._graph(self.there) if self.stored else self.graph
+
+    def _graph(self, there: Mapping[Key, str]) -> TaskGraph:
+        s, keys = len(there), (*there, *self.keys)
+        place = {key: i for i, key in enumerate(keys)}
         edges = [
-            (self.place[source], i)
-            for i, sources in enumerate(self.inputs)
+            (place[source], i)
+            for i, sources in enumerate(self.inputs, s)
             for source in sources
-            if source in self.place
+            if source in place
         ]
+        stored = [self.stored[key] for key in there]
+        pins = {key: Demand(eligible=self.stored[key].workers) for key in there}
+        columns = columns_of(keys, self.hints, {**self.pins, **pins}, self.elapsed)
+        if stored:
+            columns.setdefault("seconds", np.full(len(keys), np.nan))[:s] = 0.0
+            columns.setdefault("output_bytes", np.zeros(len(keys)))[:s] = [x.nbytes for x in stored]
         return TaskGraph.from_columns(
-            self.names,
-            kinds=self.kinds,
+            (*there.values(), *self.names),
+            kinds=(*[KIND] * s, *self.kinds),
             producer=[a for a, _ in edges],
             consumer=[b for _, b in edges],
-            **columns_of(self.keys, self.hints, self.pins, self.elapsed),
+            **columns,
         )
 
     @cached_property
@@ -122,6 +149,10 @@ class Snapshot(Keyed):
     def n_plannable(self) -> int:
         """How many tasks a plan may place."""
         return len(self.keys) - len(self.pins)
+
+    def is_of(self, graph: TaskGraph) -> bool:
+        """Has the graph these tasks and the stored inputs, and no others?"""
+        return graph.index.keys() == self.key_of.keys() | set(self.there.values())
 
     @property
     def is_named(self) -> bool:

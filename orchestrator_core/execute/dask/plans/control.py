@@ -109,6 +109,8 @@ class Control:
     ) -> None:
         """The run follows this course from now on; it should end at `expected_end` seconds."""
         self._traffic.enter(Steered(run, course, expected_end, prefetch, turn))
+        for stored in run.snapshot.there if prefetch else ():
+            self._prefetcher.finished(stored)
         self._wake()
 
     def turn(self, run: Followed, claim: Claim) -> Turn:
@@ -281,7 +283,8 @@ class Control:
         run = steered.run
         steered.mended(correction.schedule, correction.reason)
         log.debug("the plan of %r is mended: %s", run.snapshot.flow, correction.reason)
-        blocked = [run.snapshot.key_of[name] for name in correction.blocked]
+        key_of = run.snapshot.key_of
+        blocked = [key_of[name] for name in correction.blocked if name in key_of]
         handover = Handover(
             run,
             slots,

@@ -51,9 +51,11 @@ def _put(books: OrderedDict[Hashable, Any], likeness: Hashable, what: Any, most:
 
 
 def _likeness(run: GraphRun) -> Hashable:
-    """The same for graphs of as many tasks of each kind, with the same hints, on such workers."""
+    """The same for graphs of as many tasks of each kind, with the same hints, on such workers, with
+    as many stored inputs in the same places."""
     graph = run.snapshot
     tasks = frozenset(Counter(graph.prefixes).items())
     hints = frozenset(Counter(map(repr, graph.hints.values())).items())
     workers = tuple(sorted(worker.kind for worker in run.cluster.workers))
-    return tasks, sum(map(len, graph.inputs)), hints, workers
+    stored = frozenset(Counter(each.workers for each in graph.stored.values()).items())
+    return tasks, sum(map(len, graph.inputs)), hints, workers, stored

@@ -12,16 +12,17 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 
 from orchestrator_core.execute.advice import Advice, Advisor
 from orchestrator_core.execute.dask.config import Options
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask.graphs.stored import unbound
 from orchestrator_core.execute.dask.plans.advisory import Advisory, answered
 from orchestrator_core.execute.dask.plans.company import LONGER, beside_others
 from orchestrator_core.execute.dask.plans.control import Control
 from orchestrator_core.execute.dask.plans.declined import Declined
-from orchestrator_core.execute.dask.plans.fetching import beside_inputs
 from orchestrator_core.execute.dask.plans.portions import Handover, Slots
 from orchestrator_core.execute.dask.plans.unfollowed import course_of
 from orchestrator_core.execute.dask.steer.slots import slots_of, turned
@@ -266,10 +267,11 @@ class Planning:
         plan = LivePlan.of(advice)
         if plan is None:
             return None
-        if plan.instance.graph.index.keys() != run.snapshot.key_of.keys():
+        if not run.snapshot.is_of(plan.instance.graph):
             run.notes.append("the plan is not mended: it was priced for another graph")
             return None
-        return plan.course([run.label(key)[0] for key in run.wanted])
+        free = unbound(plan.instance, run.snapshot.there.values())
+        return replace(plan, instance=free).course([run.label(key)[0] for key in run.wanted])
 
     def _leave(self, run: GraphRun, reason: str, advice: Advice | None = None) -> None:
         """Dask places the tasks, where hints say that they may run."""
@@ -285,10 +287,8 @@ class Planning:
 def advise(run: GraphRun, advisor: Advisor, has_company: bool = False) -> Advice:
     """What the advisor says of the run's graph, which may have company; takes its time."""
     graph = run.snapshot
-    advice = advisor.advise(graph.graph, run.cluster, graph.flow, **graph.wishes)
-    if has_company:
-        return beside_inputs(beside_others(advice), run, LONGER)
-    return beside_inputs(advice, run)
+    advice = advisor.advise(graph.with_stored, run.cluster, graph.flow, **graph.wishes)
+    return beside_others(advice) if has_company else advice
 
 
 def _think(run: GraphRun, slots: dict[Key, Slot], has_company: bool, advisor: Advisor) -> Advice:

@@ -22,7 +22,8 @@ Tasks = Mapping[Any, "TaskState"]
 
 
 class Progress:
-    """The tasks of a run, by name, as of the last time it caught up.
+    """The tasks of a run, by name, as of the last time it caught up; stored inputs count as tasks
+    that were finished where these are, before anything began.
 
     Attributes:
         finished: those whose output is there, or was there and is needed no more.
@@ -41,6 +42,9 @@ class Progress:
         self._unwatched: set[Key] = set()
         self._coming: set[Key] = set()
         self._touched: set[Key] = set()
+        self._there = dict(run.snapshot.there)
+        for key, name in self._there.items():
+            self.finished[name] = Execution(run.snapshot.stored[key].workers[0], 0.0, 0.0)
         self.forget()
 
     def forget(self) -> None:
@@ -62,6 +66,10 @@ class Progress:
                 self._executed[key] = Execution(worker, start, end)
                 self._touched.add(key)
         self._ended = len(self._run.ended)
+        while self._there:
+            stored, name = self._there.popitem()
+            if (task := tasks.get(stored)) is not None:
+                self.held[name] = task
         # Who comes after all, or never, does not move.
         self._touched |= self._coming - self._run.coming
         for key in list(islice(self._touched, limit)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
+from orchestrator_core.execute.dask.graphs.stored import unbound
 from orchestrator_core.execute.live import Course
 from orchestrator_core.plan.warm import FIRST, is_missing
 
@@ -23,7 +24,7 @@ def course_of(run: GraphRun, advice: Advice) -> Course | None:
     from orchestrator_core.plan.portfolio import plan
 
     instance = advice.instance
-    if instance is None or instance.graph.index.keys() != run.snapshot.key_of.keys():
+    if instance is None or not run.snapshot.is_of(instance.graph):
         return None
     if advice.plan is not None:
         schedule = advice.plan.schedule
@@ -32,7 +33,7 @@ def course_of(run: GraphRun, advice: Advice) -> Course | None:
     else:
         schedule = plan(instance, Budget(seconds=SECONDS, iterations=0), (FIRST,)).schedule
     return Course(
-        instance,
+        unbound(instance, run.snapshot.there.values()),
         schedule,
         [run.label(key)[0] for key in run.wanted],
         changeover=advice.changeover,

@@ -48,8 +48,11 @@ def turned(slots: Mapping[Key, Slot], turn: Turn) -> dict[Key, Slot]:
 
 
 def _rows(schedule: Schedule, snapshot: Tasks) -> list[Row]:
-    """Key, worker, rank, mode and task number, in order of the starts."""
+    """Key, worker, rank, mode and task number, in order of the starts; without stored inputs."""
+    there = set(snapshot.there.values())
+    own = np.array([name not in there for name in schedule.task_names], dtype=np.bool_)
     order = np.lexsort((np.arange(len(schedule)), schedule.start))
+    order = order[own[schedule.task[order]]]
     keys = [snapshot.key_of.get(name) for name in schedule.task_names]
     columns = (schedule.task, schedule.worker, schedule.mode)
     tasks, places, modes = (column[order].tolist() for column in columns)

@@ -2,7 +2,8 @@
 
 A worker fetches the inputs that it lacks as soon as it is given a unit, encodes what others fetch
 before it begins new units, and begins units by priority once their inputs are there and threads and
-resources are free. Which unit goes where is the policy's affair.
+resources are free. What takes no time takes neither, and begins at once. Which unit goes where is
+the policy's affair.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def give(job: Job, s: State, unit: int, worker: int) -> None:
                 missing += 1
     s.unit[unit, MISSING] = missing
     if not missing:
-        _line_up(s, unit)
+        _line_up(job, s, unit)
 
 
 @inlined
@@ -93,14 +94,14 @@ def fetch(job: Job, s: State, unit: int, worker: int) -> int:
 
 
 @inlined
-def arrive(s: State, x: int) -> None:
+def arrive(job: Job, s: State, x: int) -> None:
     """The transfer is there: count it for those who wait for it."""
     s.sent[x, ARRIVED] = 1
     while s.sent[x, FIRST] >= 0:
         unit = wait_no_more(s, s.sent[x, FIRST])
         s.unit[unit, MISSING] -= 1
         if not s.unit[unit, MISSING]:
-            _line_up(s, unit)
+            _line_up(job, s, unit)
 
 
 @inlined
@@ -141,6 +142,8 @@ def begin_at_hand(job: Job, s: State, worker: int) -> None:
 def free_threads(job: Job, s: State, unit: int) -> None:
     """The unit has ended."""
     worker, mode = s.unit[unit, WORKER], job.mode[unit]
+    if job.seconds[mode, worker] <= 0:
+        return
     s.threads[worker] += job.threads[mode]
     for resource in range(job.demand.shape[1]):
         s.free[worker, resource] += job.demand[mode, resource]
@@ -148,9 +151,14 @@ def free_threads(job: Job, s: State, unit: int) -> None:
 
 
 @inlined
-def _line_up(s: State, unit: int) -> None:
-    join(s, s.unit[unit, WORKER], unit)
-    awaken(s, s.unit[unit, WORKER])
+def _line_up(job: Job, s: State, unit: int) -> None:
+    worker = s.unit[unit, WORKER]
+    if job.seconds[job.mode[unit], worker] > 0:
+        join(s, worker, unit)
+        awaken(s, worker)
+    else:
+        s.when[unit, START] = s.when[unit, END] = s.clock[0]
+        note(s, s.clock[0], DONE, unit)
 
 
 @inlined

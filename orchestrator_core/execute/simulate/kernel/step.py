@@ -79,7 +79,7 @@ def _happens(job: Job, s: State, what: int, who: int) -> None:
             if not s.unit[consumer, LEFT]:
                 join(s, ready_of(s), consumer)
     elif what == ARRIVAL:
-        arrive(s, who)
+        arrive(job, s, who)
     elif what == ENCODING_DONE:
         source = s.unit[s.sent[who, UNIT], WORKER]
         s.threads[source] += 1

@@ -22,6 +22,8 @@ class World:
         self.tasks: dict[str, Any] = {}
         self.run: Any = SimpleNamespace(
             snapshot=SimpleNamespace(
+                stored={},
+                there={},
                 keys=KEYS,
                 names=[f"name of {key}" for key in KEYS],
                 place={key: place for place, key in enumerate(KEYS)},

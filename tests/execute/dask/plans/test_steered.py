@@ -31,7 +31,7 @@ class Run:
         names = {name: f"k-{name}" for name in instance.graph.names}
         followed: Any = SimpleNamespace(
             ended=self.ended,
-            snapshot=SimpleNamespace(key_of=names, keys=list(names.values())),
+            snapshot=SimpleNamespace(key_of=names, keys=list(names.values()), stored={}, there={}),
             started_at=0.0,
             notes=[],
         )

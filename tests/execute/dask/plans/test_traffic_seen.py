@@ -93,7 +93,8 @@ class Members(SimpleNamespace):
     """Keys that are names."""
 
     def __init__(self, names: list[str]) -> None:
-        super().__init__(keys=names, names=names, key_of={name: name for name in names})
+        key_of = {name: name for name in names}
+        super().__init__(keys=names, names=names, key_of=key_of, stored={}, there={})
 
     def __len__(self) -> int:
         return len(self.names)
