@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,6 +30,7 @@ class RunView(Protocol):
         plan: what was promised, followed or not; None if nothing was planned with times.
         schedule: the plan in force, which may be another by now; or the one not followed.
         expected_end: seconds from the start, by what is known now; None if that is not followed.
+        stored: names by which the schedule speaks of what was computed before the run.
     """
 
     run_id: str
@@ -44,6 +45,7 @@ class RunView(Protocol):
     plan: PlanRecord | None
     schedule: Schedule | None
     expected_end: float | None
+    stored: Set[str] = frozenset()
 
     def records(self, first: int, limit: int) -> Recorded:
         """Executions in order of their end, beginning with number `first`."""
@@ -78,6 +80,8 @@ class GraphView(RunView):
         self.closed = run.closed
         self.plan = plan = None if run.advice is None else run.advice.plan
         self.schedule = None if plan is None else plan.schedule
+        if plan is not None:
+            self.stored = frozenset(run.snapshot.there.values())
         self.expected_end = self.seconds(0.0) if run.closed and run.adopted else None
         if steered is not None:
             self.schedule = steered.course.schedule

@@ -109,7 +109,7 @@ class Status:
         known = self._timelines.get(view.run_id)
         if known is None or known.schedule is not view.schedule:
             now = time() - view.started_at
-            known = self._timelines[view.run_id] = Timeline(view.schedule, now, known)
+            known = self._timelines[view.run_id] = Timeline(view.schedule, now, known, view.stored)
         return known
 
     def worker_of(self, address: str) -> str:

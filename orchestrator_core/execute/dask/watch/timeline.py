@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 import numpy as np
@@ -29,14 +30,22 @@ class Timeline:
     what had been expected.
     """
 
-    def __init__(self, schedule: Schedule, now: float, before: Timeline | None = None) -> None:
-        """The schedule in force since `now` (seconds from the start), `before` it another one."""
+    def __init__(
+        self,
+        schedule: Schedule,
+        now: float,
+        before: Timeline | None = None,
+        stored: Set[str] = frozenset(),
+    ) -> None:
+        """The schedule in force since `now` (seconds from the start), `before` it another one;
+        `stored` as of `RunView`, of which nothing is to be seen."""
         self.schedule = schedule
         self.version: int = 1 if before is None else before.version + 1
         names = [schedule.task_names[i] for i in schedule.task.tolist()]
         workers = [schedule.worker_names[i] for i in schedule.worker.tolist()]
         starts, ends = schedule.start.tolist(), schedule.end.tolist()
-        self._spans = dict(zip(names, zip(workers, starts, ends, strict=True), strict=True))
+        spans = zip(names, zip(workers, starts, ends, strict=True), strict=True)
+        self._spans = {name: span for name, span in spans if name not in stored}
         if before is not None:
             for name in (name for name, span in self._spans.items() if span[1] <= now):
                 self._spans[name] = before._spans.get(name, self._spans[name])

@@ -10,6 +10,8 @@ from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.dask.graphs.snapshot import Snapshot
 from orchestrator_core.execute.dask.graphs.stored import SMALLEST, Stored, unbound
 from orchestrator_core.execute.dask.steer.slots import slots_of
+from orchestrator_core.execute.dask.watch.run_view import views
+from orchestrator_core.execute.dask.watch.timeline import Timeline
 from orchestrator_core.execute.directives import Slot
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.cluster import Worker as WorkerOf
@@ -124,6 +126,8 @@ async def test_who_plans_is_told_where_inputs_are(
     assert {s.tasks[key].who_has == {s.workers[b.address]} for key in graph} == {True}
     assert session.last_run is not None
     assert session.last_run.notes == []
+    (view,) = views(session).values()
+    assert len(Timeline(view.schedule, 0.0, stored=view.stored)) == len(graph)
     await stop(s, plugin)
     (run,) = advisor.runs
     assert run.mode == "planned"
