@@ -106,6 +106,8 @@ class Snapshot(Keyed):
     @cached_property
     def there(self) -> Mapping[Key, str]:
         """The names of the stored inputs in `with_stored`."""
+        if not self.stored:
+            return {}
         read = {source for sources in self.inputs for source in sources}
         keys = sorted(self.stored.keys() & read, key=str)
         names = [f"{KIND} {name}" for name in stable_names(keys, [()] * len(keys))]
@@ -152,7 +154,8 @@ class Snapshot(Keyed):
 
     def is_of(self, graph: TaskGraph) -> bool:
         """Has the graph these tasks and the stored inputs, and no others?"""
-        return graph.index.keys() == self.key_of.keys() | set(self.there.values())
+        own = graph.index.keys() - self.there.values() if self.there else graph.index.keys()
+        return own == self.key_of.keys() and len(graph) == len(self) + len(self.there)
 
     @property
     def is_named(self) -> bool:
