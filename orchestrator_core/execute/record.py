@@ -247,7 +247,9 @@ class RunRecord:
     @property
     def stored(self) -> frozenset[str]:
         """What the plan speaks of that was computed before the run."""
-        return frozenset(self.planned_graph.index.keys() - self.graph.index.keys())
+        if self.with_stored is None:
+            return frozenset()
+        return frozenset(self.with_stored.index.keys() - self.graph.index.keys())
 
     @property
     def left(self) -> frozenset[str]:

@@ -58,9 +58,10 @@ def usual_crowding(found: list[float]) -> float:
 
 def _fetched(run: RunRecord) -> Iterator[tuple[TaskRecord, TaskRecord]]:
     """Each large output with the first task on another worker that needed it there."""
-    done = {task.task: task for task in run.tasks}
-    names, seen = run.graph.names, set[tuple[str, str]]()
-    pairs = zip(run.graph.producer.tolist(), run.graph.consumer.tolist(), strict=True)
+    graph = run.planned_graph
+    done = {**{task.task: task for task in run.tasks}, **dict(_stored(run))}
+    names, seen = graph.names, set[tuple[str, str]]()
+    pairs = zip(graph.producer.tolist(), graph.consumer.tolist(), strict=True)
     edges = [(done.get(names[a]), done.get(names[b])) for a, b in pairs]
     known = [(made, used) for made, used in edges if made is not None and used is not None]
     for made, used in sorted(known, key=lambda edge: edge[1].start):
@@ -68,3 +69,12 @@ def _fetched(run: RunRecord) -> Iterator[tuple[TaskRecord, TaskRecord]]:
         if made.worker != used.worker and made.nbytes >= LARGE and place not in seen:
             seen.add(place)
             yield made, used
+
+
+def _stored(run: RunRecord) -> Iterator[tuple[str, TaskRecord]]:
+    """What was computed before the run, as if made by tasks before it; what one worker had."""
+    for name in run.stored:
+        task = run.planned_graph.task(name)
+        if task.eligible is not None and len(task.eligible) == 1:
+            (worker,) = task.eligible
+            yield name, TaskRecord(name, task.kind, worker, "", 0.0, 0.0, nbytes=task.output_bytes)

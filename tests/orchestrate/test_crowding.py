@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator_core.execute.record import RunRecord, TaskRecord
 from orchestrator_core.graph import Cluster, Edge, Link, Task, TaskGraph, Worker
+from orchestrator_core.graph.part import part
 from orchestrator_core.orchestrate.crowding import MOST, crowding_of
 from orchestrator_core.orchestrate.experience import Experience
 from tests.orchestrate.test_experience import run as run_of
@@ -45,6 +46,27 @@ def test_it_is_what_transfers_took_over_what_they_take_alone(seconds: float, fou
 def test_small_or_few_transfers_tell_nothing() -> None:
     assert crowding_of(exchanged(1.0, nbytes=1000.0)) is None
     assert crowding_of(exchanged(1.0, pairs=2)) is None
+
+
+def test_what_was_computed_before_is_fetched_too() -> None:
+    """Each 1 s, in place of 0.5 s; what the reader's own worker has is not fetched, and of what two
+    workers have nobody knows whom it came from."""
+    run = exchanged(1.0)
+    where = {"made0": ("a",), "made1": ("a",), "made2": ("a",), "made3": ("a", "c")}
+    tasks = [
+        replace(task, seconds=0.0, output_bytes=LARGE, eligible=where[task.name])
+        if task.name in where
+        else task
+        for task in run.graph.tasks()
+    ]
+    run = replace(
+        run,
+        graph=part(run.graph, set(run.graph.names) - where.keys()),
+        with_stored=TaskGraph.from_tasks(tasks, run.graph.edges()),
+        tasks=tuple(task for task in run.tasks if task.task not in where),
+    )
+    assert crowding_of(run) == pytest.approx(2.0)
+    assert crowding_of(replace(run, with_stored=None)) is None
 
 
 def test_it_is_remembered_by_graph() -> None:
