@@ -29,6 +29,7 @@ class Side(NamedTuple):
         part, whole: (e,) bytes that travel, and bytes that are encoded first.
         pair: (e,) number of an edge's producer and consumer, the same in both directions.
         latency, per_byte, encode: (w, w) from the worker of `before` to that of t.
+        least: (3, w) the least of each of these to a worker from another one.
     """
 
     order: Ints
@@ -40,6 +41,7 @@ class Side(NamedTuple):
     latency: Floats
     per_byte: Floats
     encode: Floats
+    least: Floats
 
 
 class Relaxation(NamedTuple):
@@ -98,13 +100,20 @@ def _sides(p: Problem) -> tuple[Side, Side]:
     into = frozen(p.output_bytes[p.in_task])
     out_of = frozen(p.output_bytes[producer])
     links = (p.latency, p.per_byte, p.encode)
-    back = (frozen(matrix.T) for matrix in links)
+    back = (frozen(p.latency.T), frozen(p.per_byte.T), frozen(p.encode.T))
     order = frozen(p.topological[::-1])
     ahead, behind = _pairs(p, producer)
     return (
-        Side(p.topological, p.in_ptr, p.in_task, ahead, p.in_bytes, into, *links),
-        Side(order, p.out_ptr, p.out_task, behind, p.out_bytes, out_of, *back),
+        Side(p.topological, p.in_ptr, p.in_task, ahead, p.in_bytes, into, *links, _least(links)),
+        Side(order, p.out_ptr, p.out_task, behind, p.out_bytes, out_of, *back, _least(back)),
     )
+
+
+def _least(links: tuple[Floats, ...]) -> Floats:
+    """(links, w) the least entry of each column, but for the diagonal; 0 for a single worker."""
+    away = ~np.eye(len(links[0]), dtype=np.bool_)
+    least = [each.min(axis=0, where=away, initial=float(each.max())) for each in links]
+    return frozen(np.stack(least))
 
 
 def _pairs(p: Problem, producer: Ints) -> tuple[Ints, Ints]:

@@ -69,7 +69,7 @@ class State:
 def propagate(problem: Problem, upper: float) -> State | None:
     """What holds below `upper` seconds (infinity: always), or None: no schedule is that short.
 
-    O(edges x workers^2) for each of a few rounds; milliseconds for a thousand tasks.
+    O(edges x workers^2) at worst for each of a few rounds; milliseconds for a thousand tasks.
     """
     relaxation = Relaxation.of(problem)
     return tightened(relaxation, initial(relaxation, upper))

@@ -40,11 +40,18 @@ def _joined(here: Floats, seconds: Floats, work: Floats, remote: Floats, base: f
     the first k here, which grows with k, meets the arrival of the next, which falls. Inputs that
     can arrive by `base` anyway are left out.
     """
+    many = 0
+    for i in range(len(remote)):
+        many += remote[i] > base
+    if many < 2:
+        return base  # which is no sooner than the end of a single one here
     late = np.flatnonzero(remote > base)
-    if len(late) == 0:
-        return base
     late = late[np.argsort(-remote[late])]
-    low, high = 0, len(late)
+    # Few are forced to be made here in most cases, so it is looked among the first few first.
+    low, high = 0, 1
+    while high < len(late) and _local_end(here, seconds, work, late, high) < remote[late[high]]:
+        low, high = high + 1, 2 * high
+    high = min(high, len(late))
     while low < high:
         k = (low + high) // 2
         if _local_end(here, seconds, work, late, k) >= remote[late[k]]:
@@ -58,14 +65,39 @@ def _joined(here: Floats, seconds: Floats, work: Floats, remote: Floats, base: f
 
 
 @inner
-def _from_away(side: Side, seconds: Floats, may: Flags, head: Floats, e: int, b: int) -> float:
-    """When the bytes of edge e can first be on worker b if another worker made them, in seconds."""
+def _by_end(seconds: Floats, may: Flags, head: Floats, able: Ints) -> int:
+    """Fill `able` with the workers that a task may run on, where it can end first coming first; how
+    many they are. All arrays are (w,)."""
+    many = 0
+    for a in range(len(may)):
+        if may[a]:
+            x = many
+            while x > 0 and head[able[x - 1]] + seconds[able[x - 1]] > head[a] + seconds[a]:
+                able[x] = able[x - 1]
+                x -= 1
+            able[x] = a
+            many += 1
+    return many
+
+
+@inner
+def _from_away(side: Side, seconds: Floats, head: Floats, able: Ints, e: int, b: int) -> float:
+    """When the bytes of edge e can first be on worker b if another worker made them, in seconds.
+
+    It looks at workers only as long as one could be sooner, were its link to b the fastest of all.
+
+    Args:
+        able: see `_by_end`, of the task before.
+    """
     q, first = side.before[e], np.inf
-    for a in range(seconds.shape[1]):
-        if a != b and may[q, a]:
+    shortest = side.least[0, b] + side.part[e] * side.least[1, b]
+    for a in able:
+        end = head[q, a] + seconds[q, a]
+        if end + side.whole[e] * side.least[2, b] + shortest >= first:
+            break
+        if a != b:
             way = side.latency[a, b] + side.part[e] * side.per_byte[a, b]
-            made = head[q, a] + seconds[q, a] + side.whole[e] * side.encode[a, b]
-            first = min(first, made + way)
+            first = min(first, end + side.whole[e] * side.encode[a, b] + way)
     return first
 
 
@@ -89,7 +121,9 @@ def raise_heads(
     edge: Choices,
     moved: Flags,
 ) -> int:
-    """Raise `head` in place; take away from `may` where no input can ever be. O(edges w^2).
+    """Raise `head` in place; take away from `may` where no input can ever be.
+
+    O(edges w^2) at worst, and about O(edges w) where links are alike.
 
     Either a task's input is made on its own worker or its bytes travel: paths indexed by worker
     (CEFT of A. Shirvani and others), with the join of all inputs of a task in place of the longest
@@ -106,7 +140,8 @@ def raise_heads(
     Returns:
         1 if a head or `may` changed, 0 if not, -1 if a task has no worker left.
     """
-    w = seconds.shape[1]
+    n, w = seconds.shape
+    able, many = np.empty((n, w), dtype=np.int64), np.full(n, -1, dtype=np.int64)
     most = 0
     for t in side.order:
         most = max(most, side.ptr[t + 1] - side.ptr[t])
@@ -116,6 +151,10 @@ def raise_heads(
     for t in side.order:
         if not (active[t] and _is_behind(side, moved, t)):
             continue
+        for e in range(side.ptr[t], side.ptr[t + 1]):
+            q = side.before[e]
+            if many[q] < 0:
+                many[q] = _by_end(seconds[q], may[q], head[q], able[q])
         alive = False
         for b in range(w):
             if not may[t, b]:
@@ -128,7 +167,7 @@ def raise_heads(
                     continue
                 choice, away = edge[side.pair[e]], np.inf
                 if choice != KEPT:
-                    away = _from_away(side, seconds, may, head, e, b)
+                    away = _from_away(side, seconds, head, able[q, : many[q]], e, b)
                 remote[m], here[m], length[m], load[m] = away, np.inf, 0.0, 0.0
                 if may[q, b] and choice != CUT:
                     here[m], length[m], load[m] = head[q, b], seconds[q, b], work[q, b]

@@ -10,6 +10,7 @@ from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
 from orchestrator_core.plan.bounds.rederive import derive
 from orchestrator_core.plan.bounds.relaxation import Relaxation
 from orchestrator_core.plan.bounds.state import State, initial, propagate, tightened
+from orchestrator_core.plan.engine.compiled import interpreting
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS
 from orchestrator_core.plan.planner import Brief
@@ -71,6 +72,36 @@ def test_releases_count() -> None:
     graph = TaskGraph.from_tasks([Task("a", seconds=1, release=4.0)])
     state = known(Instance.price(graph, Cluster([Worker("w0")])))
     assert state.head[0] == pytest.approx([4.0])
+
+
+class Looks:
+    """A matrix that counts how often it is looked into."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix, self.many = matrix, 0
+
+    def __getitem__(self, place: tuple[int, int]) -> float:
+        self.many += 1
+        return float(self.matrix[place])
+
+
+def test_where_links_are_alike_an_edge_asks_few_workers_for_its_bytes() -> None:
+    """Each of 12 tasks needs all before it. Once the worker that ends a task first is known, no
+    other one can be sooner over links that are no faster: one look for each edge and worker, or two
+    where it is the worker itself. With all pairs of workers looked at, edges x workers^2, a graph
+    of 24,000 edges on 64 workers took 2.6 s, more than a plan has."""
+    n, w = 12, 9
+    edges = [(a, b, 1.0) for b in range(n) for a in range(b)]
+    seconds = np.random.default_rng(0).uniform(1.0, 9.0, (n, w))
+    instance = Instance.from_arrays(seconds, edges, latency=1.0, seconds_per_byte=1.0)
+    relaxation = Relaxation.of(expand(instance))
+    looks = Looks(relaxation.forward.latency)
+    counted = relaxation._replace(forward=relaxation.forward._replace(latency=looks))
+    with interpreting():
+        found = tightened(counted, initial(counted, np.inf))
+    assert looks.many <= 2 * len(edges) * w
+    assert found is not None
+    assert np.array_equal(found.head, known(instance).head)
 
 
 def test_the_checkers_derivation_is_the_compiled_one() -> None:
