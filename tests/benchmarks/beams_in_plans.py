@@ -10,7 +10,8 @@ from itertools import product
 from typing import Any
 
 from orchestrator_core import Budget, Instance, plan
-from orchestrator_core.plan.bounds.area import priced, thread_prices
+from orchestrator_core.plan.bounds.area import thread_prices
+from orchestrator_core.plan.bounds.prices import priced
 from orchestrator_core.plan.engine.expand import expand
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.planner import Planner

@@ -3,30 +3,35 @@
 A second of a thread has a price on each worker, all threads together 1. A task then costs at least
 what it takes where it is cheapest, and what tasks cost that run in some time is no more than that
 time. So any prices prove something; the best ones solve the relaxation of R||Cmax by J. K. Lenstra,
-D. B. Shmoys and E. Tardos (1990), and these here come near: a worker's price is its speed, raised
-where too much is cheapest. Tasks that can begin only after a head and are followed by a tail have
-to run between both, for any pair of them (J. Carlier, The one-machine sequencing problem, 1982).
+D. B. Shmoys and E. Tardos (1990), and those of `prices.py` come near. A resource is shared like
+threads, by the tasks that take some of it. Tasks that can begin only after a head and are followed
+by a tail have to run between both, for any pair of them (J. Carlier, The one-machine sequencing
+problem, 1982).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.bounds.area import priced
+from orchestrator_core.plan.bounds.prices import STEPS, by_speed, priced, raised
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.engine.modes import over_modes
 
-STEPS, CELLS = 8, 2_000_000
-"""Prices that are tried, and durations or single tasks looked at for all of them together."""
+CELLS = 2_000_000
+"""Durations or single tasks looked at for all prices of one kind together."""
 
 SAMPLE = 20_000
 """Modes by which prices are chosen, and that are looked at together."""
 
 LEVELS = 64
 """Heads, and tails, that are told apart."""
+
+MOST_RESOURCES = 8
+"""Resources that are looked at: those that tasks ask the most of, beside what there is."""
 
 
 class Window(NamedTuple):
@@ -40,6 +45,21 @@ class Window(NamedTuple):
     seconds: float
     head: float
     tail: float
+
+
+class Kind(NamedTuple):
+    """What tasks take of workers while they run: threads, or a resource.
+
+    Attributes:
+        mode: (k,) the modes that take some. worker: (v,) the workers that have some.
+        seconds: (k, v) of these. amount: (k,) what a mode takes, > 0. supply: (v,) > 0.
+    """
+
+    mode: Ints
+    worker: Ints
+    seconds: Floats
+    amount: Floats
+    supply: Floats
 
 
 def priced_windows(problem: Problem, head: Floats, tail: Floats) -> float:
@@ -57,53 +77,43 @@ def fullest_window(problem: Problem, head: Floats, tail: Floats, tasks: Ints) ->
     Args:
         head, tail: as in `priced_windows`, of these tasks.
     """
-    sample = np.unique(np.linspace(0, len(problem.seconds) - 1, SAMPLE).astype(np.int64))
-    work = problem.seconds[sample] * problem.threads[sample, None]
-    looks = max(1, problem.seconds.size, problem.n_tasks)
-    steps = max(1, min(STEPS, CELLS // looks))
-    price = _by_speed(problem, problem.seconds[sample])
-    windows = _Windows.of(head, tail)
-    best = Window(0.0, 0.0, 0.0)
-    for step in range(steps):
-        best = max(best, windows.fullest(_costs(problem, price)[tasks]))
-        price = _raised(problem, price, priced(work, price), 0.5 / (1 + step))
+    windows, best = _Windows.of(head, tail), Window(0.0, 0.0, 0.0)
+    for kind in _kinds(problem):
+        sample = np.unique(np.linspace(0, len(kind.mode) - 1, SAMPLE).astype(np.int64))
+        seconds, amount = kind.seconds[sample], kind.amount[sample]
+        work, price = seconds * amount[:, None], by_speed(seconds, kind.supply)
+        for step in range(max(1, min(STEPS, CELLS // max(1, kind.seconds.size, len(tasks))))):
+            best = max(best, windows.fullest(_costs(problem, kind, price)[tasks]))
+            price = raised(priced(work, price), price, kind.supply, step)
     return best
 
 
-def _costs(problem: Problem, price: Floats) -> Floats:
+def _kinds(problem: Problem) -> Iterator[Kind]:
+    """Threads, then the resources that are the most scarce."""
+    m, w = problem.seconds.shape
+    amount, supply = (each.astype(np.float64) for each in (problem.threads, problem.worker_threads))
+    yield Kind(np.arange(m), np.arange(w), problem.seconds, amount, supply)
+    least = problem.seconds.min(axis=1)
+    asked = np.where(np.isfinite(least), least, 0.0) @ problem.demand
+    have = problem.supply.sum(axis=0)
+    busy = np.divide(asked, have, out=np.zeros_like(asked), where=have > 0)
+    for d in np.argsort(-busy, kind="stable")[:MOST_RESOURCES].tolist():
+        mode = np.flatnonzero(problem.demand[:, d] > 0)
+        worker = np.flatnonzero(problem.supply[:, d] > 0)
+        if busy[d] > 0:
+            seconds = problem.seconds[np.ix_(mode, worker)]
+            yield Kind(mode, worker, seconds, problem.demand[mode, d], problem.supply[worker, d])
+
+
+def _costs(problem: Problem, kind: Kind, price: Floats) -> Floats:
     """(n,) what each task costs where it is cheapest."""
-    cheapest = np.empty(len(problem.seconds))
-    for first in range(0, len(cheapest), SAMPLE):
+    nowhere = np.isinf(problem.seconds.min(axis=1))
+    cheapest = np.where(nowhere, np.inf, 0.0)
+    for first in range(0, len(kind.mode), SAMPLE):
         rows = slice(first, first + SAMPLE)
-        cheapest[rows] = priced(problem.seconds[rows], price).min(axis=1) * problem.threads[rows]
-    return over_modes(problem, np.minimum, np.where(np.isfinite(cheapest), cheapest, 0.0))
-
-
-def _by_speed(problem: Problem, seconds: Floats) -> Floats:
-    """(w,) prices by how fast each worker is beside the others, where both can run a mode."""
-    finite = np.isfinite(seconds) & (seconds > 0)
-    log = np.log(np.where(finite, seconds, 1.0))
-    each = np.maximum(finite.sum(axis=1), 1)
-    apart = np.where(finite, log - (log.sum(axis=1) / each)[:, None], 0.0)
-    slowness = apart.sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
-    return _normal(problem, np.exp(-slowness))
-
-
-def _raised(problem: Problem, price: Floats, at_prices: Floats, by: float) -> Floats:
-    """Dearer where more than the mean is cheapest, by a power of how much more."""
-    where = at_prices.argmin(axis=1)
-    costs = np.take_along_axis(at_prices, where[:, None], axis=1)[:, 0]
-    finite = np.isfinite(costs)
-    load = np.bincount(where[finite], costs[finite], len(price)) / (price * problem.worker_threads)
-    mean = float(load.sum()) / len(load)
-    if mean <= 0:
-        return price
-    return _normal(problem, price * np.maximum(load / mean, 0.25) ** by)
-
-
-def _normal(problem: Problem, price: Floats) -> Floats:
-    normal: Floats = price / float(price @ problem.worker_threads)
-    return normal
+        least = priced(kind.seconds[rows], price).min(axis=1)
+        cheapest[kind.mode[rows]] = least * kind.amount[rows]
+    return over_modes(problem, np.minimum, cheapest)
 
 
 class _Windows(NamedTuple):

@@ -7,6 +7,7 @@ start and the latest end of the tasks. These are the cheap rungs; `ladder.py` go
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +24,14 @@ from orchestrator_core.plan.engine.expand import Problem, expand
 from orchestrator_core.plan.engine.modes import best_seconds
 from orchestrator_core.plan.engine.ranks import downward_rank, upward_rank
 
-PATH_WORK = 20_000_000
-"""Most edges x workers^2 for which paths count transfers; beyond, transfers are free."""
+PATH_SECONDS = 0.5
+"""Of paths that count transfers; where they take longer, transfers are free."""
+
+SECONDS_PER_EDGE, SECONDS_PER_TASK = 2.5e-7, 5e-8
+"""For each worker."""
+
+MOST_CELLS = 2_000_000
+"""Tasks x workers up to which there is a table of paths."""
 
 LP_SIZE = 80_000
 """Most tasks x workers for the linear program; beyond, it is solved for a sample."""
@@ -54,12 +61,20 @@ def lower_bound(instance: Instance, rounds: int = ROUNDS) -> Bound:
     if problem.n_tasks == 0:
         return Bound(0.0, "no tasks")
     size = problem.n_tasks * problem.n_workers
-    if size <= LP_SIZE and len(problem.in_task) * problem.n_workers**2 <= PATH_WORK:
+    if size <= LP_SIZE and path_effort(problem) <= PATH_SECONDS:
         return _windows(problem, rounds)
     work, paths = work_by_sample(problem), _paths(problem)
     if work > paths.seconds:
         return Bound(work, "total work (linear program of a sample)")
     return paths
+
+
+def path_effort(problem: Problem) -> float:
+    """Seconds that paths with transfers take, about; infinity where their tables are too large."""
+    if problem.n_tasks * problem.n_workers > MOST_CELLS:
+        return math.inf
+    each = len(problem.in_task) * SECONDS_PER_EDGE + problem.n_tasks * SECONDS_PER_TASK
+    return each * problem.n_workers
 
 
 def _windows(problem: Problem, rounds: int) -> Bound:

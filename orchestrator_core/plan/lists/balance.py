@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from orchestrator_core.plan.bounds.area import priced, thread_prices
+from orchestrator_core.plan.bounds.area import thread_prices
+from orchestrator_core.plan.bounds.prices import priced
 from orchestrator_core.plan.engine.decoder import Choice
 from orchestrator_core.plan.engine.expand import Problem
 from orchestrator_core.plan.engine.modes import best_seconds
@@ -24,6 +25,9 @@ MOST_CHOICES = 20_000_000
 
 WEIGHTS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """How many seconds a second of overprice counts, when workers are compared."""
+
+DEAREST = 1e6
+"""Times the cheapest worker that count, at most."""
 
 TOLERATED = 1.1
 """The last choice keeps each task to the workers that cost at most this times the cheapest."""
@@ -39,10 +43,12 @@ def balance(problem: Problem) -> Iterator[Choice]:
     order = next(heft(problem)).order
     seconds = best_seconds(problem)
     cost = priced(seconds, price)
-    cheapest = np.maximum(cost.min(axis=1, keepdims=True), 1e-300)
-    over = np.where(np.isfinite(cost), cost, 0.0) / cheapest
+    cheapest = cost.min(axis=1, keepdims=True)
+    # What costs nothing somewhere is overpriced wherever it costs anything.
+    over = np.where(cost > cheapest, DEAREST, 1.0)
+    np.divide(cost, cheapest, out=over, where=cost < DEAREST * cheapest)
     shortest = seconds.min(axis=1, keepdims=True)
     for weight in WEIGHTS:
-        yield Choice(order, ahead=weight * shortest * np.minimum(over - 1.0, 1e6))
+        yield Choice(order, ahead=weight * shortest * (over - 1.0))
     far = 1e3 * float(shortest.sum() + 1.0)
     yield Choice(order, ahead=np.where(over <= TOLERATED, 0.0, far))

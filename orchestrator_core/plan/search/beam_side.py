@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator_core.graph.task_graph import Floats, Ints
-from orchestrator_core.plan.bounds.area import priced, thread_prices
+from orchestrator_core.plan.bounds.area import thread_prices
+from orchestrator_core.plan.bounds.prices import priced
 from orchestrator_core.plan.bounds.state import State
 from orchestrator_core.plan.engine.expand import Problem, frozen
 from orchestrator_core.plan.engine.modes import best_seconds

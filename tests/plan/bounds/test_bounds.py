@@ -131,9 +131,19 @@ def test_a_sample_of_a_large_instance_proves_nearly_as_much(
     assert 0.97 * whole <= sampled.seconds <= whole * (1 + 1e-9)
 
 
+def test_more_workers_than_the_program_has_rows_share_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """520 tasks of 1 s on 130 workers: 4 s. With prices of 120 of them the others would be free,
+    and a plan that counts steps had the longest task for its bound."""
+    monkeypatch.setattr(tiers, "LP_SIZE", 100)
+    instance = Instance.from_arrays(np.ones((520, 130)), [])
+    assert lower_bound(instance).seconds == pytest.approx(4.0)
+
+
 def test_paths_without_transfers_prove_less_but_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     full = lower_bound(topcuoglu()).seconds
-    monkeypatch.setattr(tiers, "PATH_WORK", 0)
+    monkeypatch.setattr(tiers, "PATH_SECONDS", 0.0)
     plain = lower_bound(topcuoglu())
     # Shortest durations along n1 n2 n9 n10: 9 + 13 + 12 + 7.
     assert plain.seconds >= 41.0 * (1 - JUST_BELOW)

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from orchestrator_core.costs.instance import Instance
+from orchestrator_core.graph import Cluster, Mode, Task, TaskGraph, Worker
 from orchestrator_core.plan.bounds import lower_bound
+from orchestrator_core.plan.budget import Budget
 from orchestrator_core.plan.engine.compiled import interpreting
 from orchestrator_core.plan.first_bound import quick_bound
+from orchestrator_core.plan.portfolio import plan
 from tests.plan.tiny import tiny_instances
 
 
@@ -40,6 +43,35 @@ def test_prices_rise_where_too_much_is_cheapest() -> None:
 def test_wide_tasks_count_all_their_threads() -> None:
     wide = Instance.from_arrays(np.ones((4, 1)), [], threads=4, task_threads=2)
     assert quick_bound(wide).seconds == pytest.approx(2.0)
+
+
+def test_a_scarce_resource_is_shared_like_threads() -> None:
+    """Two of four workers have a GPU. Eight tasks of 3 s need one, and take two threads of eight:
+    12 s, though the threads would be done with all in 2 s."""
+    graph = TaskGraph.from_tasks(
+        [Task(f"t{i}", seconds=3.0, threads=2, resources={"GPU": 1}) for i in range(8)]
+        + [Task(f"u{i}", seconds=1.0) for i in range(4)]
+    )
+    workers = [Worker(f"w{b}", threads=8, resources={"GPU": int(b < 2)}) for b in range(4)]
+    assert quick_bound(Instance.price(graph, Cluster(workers))).seconds == pytest.approx(12.0)
+
+
+def test_a_mode_without_the_resource_may_be_taken_for_it() -> None:
+    """Four tasks take 2 s on the only GPU, or 5 s without: on two workers nobody waits for it."""
+    modes = (Mode("gpu", seconds=2.0, resources={"GPU": 1}), Mode("cpu", seconds=5.0))
+    graph = TaskGraph.from_tasks([Task(f"t{i}", modes=modes) for i in range(4)])
+    workers = [Worker("w0", threads=4, resources={"GPU": 1}), Worker("w1", threads=4)]
+    instance = Instance.price(graph, Cluster(workers))
+    assert quick_bound(instance).seconds <= plan(instance, Budget(seconds=1.0)).makespan
+
+
+def test_workers_that_are_alike_share_what_is_cheapest_on_them() -> None:
+    """Twelve tasks of 1 s may run on the first two workers, three on the other four: 6 s. If the
+    first of those that are alike were taken to get all of it, its price alone would rise, and no
+    more than 4 s be proven."""
+    few, many = [1.0] * 2 + [np.inf] * 4, [np.inf] * 2 + [1.0] * 4
+    instance = Instance.from_arrays([few] * 12 + [many] * 3, [])
+    assert 5.0 < quick_bound(instance).seconds <= 6.0
 
 
 def test_interpreted_it_is_the_same() -> None:

@@ -123,6 +123,20 @@ def test_balance_leaves_a_worker_to_those_who_need_it() -> None:
     assert makespan("balance", Instance.from_arrays(seconds, [])) == 24.0
 
 
+def test_balance_knows_the_price_of_each_of_many_workers() -> None:
+    """Unrelated workers, more than its linear program has rows for: with those left over for free
+    all tasks went to a few of them, and it took 17 times as long as HEFT."""
+    seconds = np.random.default_rng(0).uniform(1.0, 20.0, (520, 130))
+    instance = Instance.from_arrays(seconds, [])
+    assert makespan("balance", instance) <= makespan("heft", instance)
+
+
+def test_balance_takes_what_costs_nothing_somewhere_there() -> None:
+    """How much dearer other workers are is no number then; it was divided by next to nothing."""
+    seconds = [[0.0, 1e12, 1e12]] * 4 + [[3.0, 2.0, 1.0]] * 8
+    assert makespan("balance", Instance.from_arrays(seconds, [])) <= 6.0
+
+
 def test_modes_that_need_less_are_taken_where_the_stock_is_short() -> None:
     """Fast modes cost 2 credits each, slow ones 1; three credits allow no two fast ones."""
     modes = (
