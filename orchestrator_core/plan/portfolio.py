@@ -32,6 +32,7 @@ from orchestrator_core.plan.lists.effort import Effort
 from orchestrator_core.plan.lists.list_planner import LIST_PLANNERS, ListPlanner
 from orchestrator_core.plan.objective import MAKESPAN, Objective
 from orchestrator_core.plan.objectives.constant import varying, with_constant
+from orchestrator_core.plan.objectives.first_schedule import FirstSchedule
 from orchestrator_core.plan.objectives.planners import OBJECTIVE_PLANNERS
 from orchestrator_core.plan.objectives.search import ObjectiveSearch
 from orchestrator_core.plan.objectives.time_search import TimeSearch
@@ -54,6 +55,10 @@ TO_START = 0.5
 
 TO_ASK = 0.02
 """With fewer seconds left, no helper is asked at all."""
+
+FIRST = 0.5
+"""Part of the time in which some schedule is looked for, where the lists have found none and who
+searches by the objective needs one."""
 
 GRACE = 2.0
 """Seconds beyond its budget after which a planner counts as hanging."""
@@ -185,10 +190,19 @@ class _Planning:
     def _search(self, planners: Sequence[Planner]) -> None:
         searches = self._able(planners, Lane.SEARCH)
         helpers = self._able(planners, Lane.HELPER)
+        first = self._first(planners)
         if self.by_steps:
-            self._by_steps(searches, helpers)
+            self._by_steps([*first, *searches], helpers)
         else:
-            self._by_clock(searches, helpers)
+            self._by_clock(first, searches, helpers)
+
+    def _first(self, planners: Sequence[Planner]) -> list[Planner]:
+        """Who looks for some schedule, if there is none yet."""
+        if self.board.incumbent is not None or self.board.infeasible:
+            return []
+        able = [FirstSchedule(p) for p in planners if isinstance(p, GeneralSearch)]
+        instance, objective = self.board.instance, self.board.objective
+        return [p for p in able if not p.unsupported(instance, objective) and self._has_code(p)]
 
     def _able(self, planners: Sequence[Planner], lane: Lane) -> list[Planner]:
         """Those of the lane that can take the instance, if there is anything left to gain."""
@@ -296,7 +310,9 @@ class _Planning:
             search(self.board, [planner], self.until, None)
         one_by_one(self.board, helpers)
 
-    def _by_clock(self, searches: Sequence[Planner], helpers: Sequence[Planner]) -> None:
+    def _by_clock(
+        self, first: Sequence[Planner], searches: Sequence[Planner], helpers: Sequence[Planner]
+    ) -> None:
         if self._left() <= 0:
             for planner in (*searches, *helpers):
                 self._not_tried(planner)
@@ -304,6 +320,7 @@ class _Planning:
         aside = self._aside(helpers)
         share = search_share(self.board.instance, helpers) if aside is not None else 1.0
         try:
+            search(self.board, first, self.until - (1 - FIRST) * self._left(), aside)
             search(self.board, searches, self.until - (1 - share) * self._left(), aside)
             if aside is not None:
                 aside.wait(self.until)

@@ -89,6 +89,24 @@ def test_no_schedule_is_proven_under_any_objective() -> None:
         plan(instance, Budget(iterations=2000), objective="price,makespan")
 
 
+@pytest.mark.parametrize("objective", ["memory,makespan", "price,makespan"])
+@pytest.mark.parametrize("budget", [Budget(iterations=50), Budget(seconds=1.0)])
+def test_where_the_lists_keep_no_deadline_a_search_finds_a_schedule(
+    objective: str, budget: Budget
+) -> None:
+    """A task of 10 s, and one of 1 s that may run from 1 s to 2.5 s: HEFT takes the long one first,
+    and the searches by memory and price began with what the lists had found, which was nothing."""
+    tasks = [
+        Task("long", seconds=10.0, memory=4.0),
+        Task("soon", seconds=1.0, memory=2.0, release=1.0, deadline=2.5),
+    ]
+    instance = Instance.price(TaskGraph.from_tasks(tasks), Cluster([Worker("w0", price=1.0)]))
+    names = ["heft", "local-search-general", "objective-search"]
+    result = plan(instance, budget, names, objective=objective)
+    check_schedule(instance, result.schedule)
+    assert result.makespan == pytest.approx(12.0)
+
+
 def test_loading_is_no_time_of_planning(monkeypatch: pytest.MonkeyPatch) -> None:
     """The seconds until the bound count from the same moment as those of planning."""
     order: list[str] = []
