@@ -110,13 +110,14 @@ def pareto(
     Raises:
         InvalidInput: for a criterion that there is not, for one alone, and for seeds that are no
             schedules.
+        InvalidSchedule: for a seed that breaks a rule of the instance; it says which.
     """
     check_instance(instance)
     check_budget(budget)
     budget = budget or Budget()
     names = tuple(objectives) if isinstance(objectives, Sequence) else objectives
     judge = Judge(instance, Objective.of(objectives if isinstance(objectives, str) else names))
-    seeds = _schedules(seeds)
+    seeds = _schedules(instance, seeds)
     if len(judge.objective.criteria) < 2:
         raise InvalidInput(
             f"objectives={shown(objectives)}: a front has two criteria or more; for one: "
@@ -153,12 +154,18 @@ def _loaded(budget: Budget) -> Iterator[None]:
         yield
 
 
-def _schedules(seeds: Sequence[Schedule]) -> tuple[Schedule, ...]:
+def _schedules(instance: Instance, seeds: Sequence[Schedule]) -> tuple[Schedule, ...]:
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise InvalidInput(f"seeds is {shown(seeds)}; give a list: [plan(instance).schedule]")
     found = tuple(seeds)
-    for seed in found:
+    for number, seed in enumerate(found):
         check_is_schedule(seed, "a seed")
+        try:
+            check_schedule(instance, seed)
+        except InvalidSchedule as error:
+            raise InvalidSchedule(
+                f"seeds[{number}]: {error}", rule=error.rule, task=error.task
+            ) from None
     return found
 
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from orchestrator_core.costs.instance import Instance
-from orchestrator_core.errors import InvalidInput
+from orchestrator_core.errors import InvalidInput, InvalidSchedule
 from orchestrator_core.graph import Cluster, Task, TaskGraph, Worker
 from orchestrator_core.plan import warm
 from orchestrator_core.plan.budget import Budget
@@ -98,6 +99,18 @@ def test_a_limit_on_what_the_front_does_not_know_is_refused() -> None:
 def test_what_no_front_is_made_of(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         pareto(_fast_or_cheap(), Budget(iterations=1), **given)
+
+
+def test_a_seed_that_breaks_a_rule_is_refused() -> None:
+    """It was left out without a word: who hands in the plan of yesterday, on a cluster that lost a
+    worker since, would take the front for one that is no worse."""
+    instance = _fast_or_cheap()
+    front = pareto(instance, Budget(iterations=1))
+    good = front.points[0].schedule
+    soon = Schedule([replace(each, end=each.end / 2) for each in good.assignments], good.transfers)
+    with pytest.raises(InvalidSchedule, match=r"^seeds\[1\]: ") as caught:
+        pareto(instance, Budget(iterations=1), seeds=[good, soon])
+    assert caught.value.rule == "duration"
 
 
 def test_a_front_drops_what_is_dominated() -> None:
