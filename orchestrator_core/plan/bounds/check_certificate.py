@@ -38,6 +38,10 @@ TOLERANCE = 1e-8
 MOST_WORTH = 1_000_000
 """What the prices of a packing may add up to: so many numbers are held while it is followed."""
 
+MOST_TASKS = 2_000
+"""Single tasks in an instance of which a refutation is followed: it takes tables of all pairs of
+them, and planners refute for half as many at most."""
+
 
 def verify(instance: Instance, certificate: Certificate) -> float:
     """Seconds that no schedule of the instance is shorter than, by this certificate.
@@ -231,6 +235,10 @@ class _Check:
 
     def _refutation(self, refutation: Refutation, state: State) -> float:
         """Seconds that all its cases take longer than."""
+        if self.n > MOST_TASKS:
+            raise InvalidCertificate(
+                f"a refutation is about {self.n} tasks; it is followed for {MOST_TASKS} at most"
+            )
         limit = min(refutation.limit, state.upper)
         if not limit > 0:
             raise InvalidCertificate(

@@ -12,6 +12,9 @@ from orchestrator_core.plan.bounds.relaxation import Relaxation, Side
 from orchestrator_core.plan.bounds.state import DEADLINE_SLACK, ROUNDING, State
 from orchestrator_core.plan.bounds.sweep import CUT, KEPT, Choices, Flags
 
+CELLS = 2_000_000
+"""Edges x workers^2 that are looked at together: a dense graph on many workers has 100 million."""
+
 
 def derive(relaxation: Relaxation, state: State) -> bool:
     """Sharpen the state in place until nothing changes; False if it describes no schedule."""
@@ -143,14 +146,18 @@ def _inseparable(relaxation: Relaxation, state: State, target: float) -> tuple[I
 
 def cut_in_time(relaxation: Relaxation, state: State, target: float, edges: Ints) -> Flags:
     """(edges,) can it be soon enough if producer and consumer are on two workers?"""
-    side = relaxation.forward
+    side, w = relaxation.forward, state.may.shape[1]
     consumer = np.repeat(np.arange(len(state.may)), np.diff(side.ptr))
-    q, t = side.before[edges], consumer[edges]
     seconds = np.where(state.may, relaxation.seconds, np.inf)
     first, last = state.head + seconds, seconds + state.tail
-    whole = first[q][:, :, None] + delays(side, edges) + last[t][:, None, :]
-    whole[:, np.eye(whole.shape[1], dtype=bool)] = np.inf
-    return np.asarray((whole < target).any(axis=(1, 2)))
+    found, some = np.zeros(len(edges), dtype=np.bool_), max(1, CELLS // w**2)
+    for begin in range(0, len(edges), some):
+        few = edges[begin : begin + some]
+        ends = first[side.before[few]][:, :, None], last[consumer[few]][:, None, :]
+        whole = ends[0] + delays(side, few) + ends[1]
+        whole[:, np.eye(w, dtype=bool)] = np.inf
+        found[begin : begin + some] = (whole < target).any(axis=(1, 2))
+    return found
 
 
 def groups(a: Ints, b: Ints, n: int) -> list[Ints]:

@@ -221,6 +221,13 @@ def test_a_refutation_of_a_limit_that_a_schedule_beats_is_refused() -> None:
         verify(three_children(), certificate(replace(refutation, limit=14.0)))
 
 
+def test_a_refutation_about_too_many_tasks_is_refused_before_tables_of_their_pairs() -> None:
+    """For 20,000 tasks these had 3 GB each, and whoever checked ran out of memory."""
+    many = Instance.from_arrays(np.ones((2_001, 1)), [])
+    with pytest.raises(InvalidCertificate, match="2001 tasks; it is followed for 2000 at most"):
+        verify(many, certificate(Refutation(3.0, ((3, 0, 0),))))
+
+
 def at_once(*tasks: Task) -> bool:
     """Can the first two run at the same time on a worker of four threads and one GPU?"""
     instance = instance_of(list(tasks), [Worker("w", threads=4, resources={"GPU": 1})])
