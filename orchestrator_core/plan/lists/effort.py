@@ -21,6 +21,10 @@ SECONDS_PER_CHOICE = 5e-8
 SECONDS_PER_SCAN = 6e-8
 """Time of one look at a task that is ready, where a rule looks at all of them at each step."""
 
+AGAIN = 30
+"""So many workers on which a task takes the least time alike make a look take twice as long: the
+next one to be free is then the best for all that are ready, and each of them looks for another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
@@ -28,30 +32,44 @@ class Effort:
 
     Attributes:
         choices: single tasks x workers.
+        workers: how many there are.
         scans: looks at ready tasks, if all that are as far from the beginning are ready together.
+        again: by which factor looks take longer since workers are alike.
         decode: seconds in which one schedule was built, where more than threads is scarce; the
             general decoder may take a hundred times as long as the other one. Otherwise 0.
     """
 
     choices: int
+    workers: int
     scans: float
+    again: float
     decode: float
 
     @staticmethod
     def of(instance: Instance, first: float) -> Effort:
         """Args: first: seconds that the first list heuristic took."""
-        choices = instance.graph.n_instances * len(instance.cluster)
+        workers = len(instance.cluster)
+        choices = instance.graph.n_instances * workers
         try:
             problem = expand(instance)
         except UnsupportedInstance:
-            return Effort(choices, 0.0, first)
+            return Effort(choices, workers, 0.0, 1.0, first)
         scans = float(problem.n_tasks) * _widest_level(problem)
-        return Effort(choices, scans, 0.0 if only_threads(problem) else first)
+        decode = 0.0 if only_threads(problem) else first
+        return Effort(choices, workers, scans, 1.0 + _alike(instance) / AGAIN, decode)
 
-    def seconds(self, work: float, scans: float, decodes: int) -> float:
+    def seconds(self, work: float, scans: float, decodes: int, sorts: float = 0.0) -> float:
         """Of a heuristic; see `ListPlanner` for what it takes."""
-        looks = self.choices * SECONDS_PER_CHOICE * work + self.scans * SECONDS_PER_SCAN * scans
-        return SECONDS_OF_ANY + looks + decodes * self.decode
+        looks = self.scans * (scans * self.again + sorts * self.workers)
+        looked = self.choices * SECONDS_PER_CHOICE * work + looks * SECONDS_PER_SCAN
+        return SECONDS_OF_ANY + looked + decodes * self.decode
+
+
+def _alike(instance: Instance) -> float:
+    """On how many other workers a mode takes as little time as where it is fastest, in the mean."""
+    seconds = instance.seconds
+    fastest = seconds.min(axis=1, keepdims=True)
+    return float(((seconds <= fastest) & np.isfinite(seconds)).sum(axis=1).mean()) - 1.0
 
 
 def _widest_level(problem: Problem) -> int:

@@ -34,6 +34,7 @@ class ListPlanner:
         work: what it costs beside HEFT, as a factor; to estimate whether it fits in a budget.
         scans: how often it looks at all ready tasks, for each task that is placed.
         decodes: schedules that it builds.
+        sorts: what it does with all workers at each of these looks, for each of them.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ListPlanner:
     work: float = 1.0
     scans: float = 0.0
     decodes: int = 1
+    sorts: float = 0.0
     lane: ClassVar[Lane] = Lane.LIST
 
     def unsupported(self, instance: Instance, objective: Objective = MAKESPAN) -> str | None:
@@ -54,7 +56,7 @@ class ListPlanner:
 
     def seconds(self, effort: Effort) -> float:
         """About how long it will take."""
-        return effort.seconds(self.work, self.scans, self.decodes)
+        return effort.seconds(self.work, self.scans, self.decodes, self.sorts)
 
     def plan(self, brief: Brief) -> Iterator[Proposal]:
         best: Decoded | Schedule | None = None
@@ -96,7 +98,7 @@ LIST_PLANNERS = (
     ListPlanner("peft", lookahead.peft, work=5.0, decodes=2),
     ListPlanner("hbmct", dynamic.hbmct, work=2.5),
     ListPlanner("max-min", dynamic.max_min, work=2.5, scans=0.8, decodes=2),
-    ListPlanner("bil", lookahead.bil, work=8.0, scans=4.0),
+    ListPlanner("bil", lookahead.bil, work=8.0, scans=2.0, sorts=0.15),
     ListPlanner("chains", lookahead.chains, work=2.5, decodes=2),
     ListPlanner("heft-near", orders.heft_near),
     ListPlanner("edf", edf, work=1.5),
