@@ -9,6 +9,9 @@ import numpy as np
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.compiled import inner
 
+SORTING = 8
+"""Looks at a task in a line that it takes to sort it by its mean start."""
+
 
 class Lines(NamedTuple):
     """A line for each lane, a thread of a worker.
@@ -75,7 +78,10 @@ def balance(lines: Lines, looks: int) -> int:
     while moved and looks > 0:
         moved, last = False, int(np.argmax(lines.finish))
         waiting = lines.task[last, : lines.length[last]]
+        looks -= SORTING * len(waiting)
         for x in np.argsort(lines.mean[waiting], kind="mergesort"):
+            if looks <= 0:
+                break
             t = waiting[x]
             looks -= lines.length[last]
             if end_of(lines, last, t, -1) >= lines.finish[last]:
@@ -86,6 +92,7 @@ def balance(lines: Lines, looks: int) -> int:
                 enter(lines, there, t)
                 lines.finish[last] = end_of(lines, last, -1, -1)
                 lines.finish[there] = end_of(lines, there, -1, -1)
+                looks -= 2 * (lines.length[last] + lines.length[there])
                 moved = True
                 break
     return looks
