@@ -1,11 +1,13 @@
 """The name of a flow in somebody's module: imports it if its source does not say, runs no flow.
 
 A flow is known by its shape, a callable with a name and a task runner, so that nothing here needs
-Prefect.
+Prefect; where it is installed, no flow that the module calls itself is run either.
 """
 
 from __future__ import annotations
 
+import importlib
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +16,9 @@ from orchestrator_core.cli.python_module import load_module
 from orchestrator_core.cli.target import FlowTarget
 from orchestrator_core.errors import InvalidInput
 from orchestrator_core.origin import origin_of, place_of
+
+IMPORTING = "orchestrator_prefect.tracing.importing"
+"""Home of what keeps flows from running; by name, because it stands above the command line."""
 
 
 def flow_name(target: FlowTarget) -> tuple[str, str]:
@@ -30,7 +35,8 @@ def flow_name(target: FlowTarget) -> tuple[str, str]:
 
 
 def _flow(target: FlowTarget) -> Any:
-    module = load_module(target.source, "a workflow file, FILE.py:FLOW or MODULE:FLOW")
+    with _nothing_runs():
+        module = load_module(target.source, "a workflow file, FILE.py:FLOW or MODULE:FLOW")
     if not target.attribute:
         return _only_flow(module, target.source)
     if not hasattr(module, target.attribute):
@@ -43,6 +49,14 @@ def _flow(target: FlowTarget) -> Any:
             f"{target.attribute!r} in {target.source} is no flow; "
             f"{_possible(module, target.source)}"
         )
+    return found
+
+
+def _nothing_runs() -> AbstractContextManager[None]:
+    try:
+        found: AbstractContextManager[None] = importlib.import_module(IMPORTING).nothing_runs()
+    except (ImportError, RuntimeError):  # it is not installed, or there is no home
+        return nullcontext()
     return found
 
 

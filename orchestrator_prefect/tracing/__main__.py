@@ -59,7 +59,10 @@ def _flow(source: str, attribute: str) -> Any:
     from prefect.flows import Flow
     from prefect.tasks import Task
 
-    module = load_module(source, "MODULE:FLOW or FILE.py:FLOW")
+    from orchestrator_prefect.tracing.importing import nothing_runs
+
+    with nothing_runs():
+        module = load_module(source, "MODULE:FLOW or FILE.py:FLOW")
     flows = {n: each for n, each in vars(module).items() if isinstance(each, Flow)}
     if not attribute and len({id(each) for each in flows.values()}) == 1:
         return next(iter(flows.values()))

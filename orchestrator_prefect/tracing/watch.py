@@ -87,7 +87,7 @@ def refuse(why: str, advice: str = "run it once with @optimized_flow, then plan 
     if _watch is None:
         return
     if _watch.refused is None:
-        _watch.refused = Refused(f"{_line_of(sys._getframe(1))}{why}; {advice}")
+        _watch.refused = Refused(f"{line_of(sys._getframe(1))}{why}; {advice}")
     raise _watch.refused
 
 
@@ -111,7 +111,8 @@ def line(file: str, number: int) -> str:
     return f"{place}: `{text}`: " if text else f"{place}: "
 
 
-def _line_of(frame: FrameType | None) -> str:
+def line_of(frame: FrameType | None) -> str:
+    """The line of the user's code that is under way in this frame or around it, as of `line`."""
     while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     return "" if frame is None else line(frame.f_code.co_filename, frame.f_lineno)

@@ -167,6 +167,45 @@ def test_what_cannot_be_followed_is_one_line_and_nothing_happens(plan: Any, sour
     assert not Path("canary").exists()
 
 
+CALLED = """
+import asyncio
+from prefect import flow, task
+
+@task
+def load(i): ...
+
+@flow
+def pipeline(): return load.submit(1)
+
+@flow
+async def later(): return load.submit(1)
+
+"""
+
+
+@pytest.mark.parametrize("target", ["flows.py:pipeline", "flows.py"])
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("pipeline()", "flow 'pipeline'"),
+        ("asyncio.run(later())", "flow 'later'"),
+        ("load(1)", "task 'load'"),
+        ("load.delay(1)", "task 'load'"),
+        ('pipeline.serve("nightly")', "flow 'pipeline'"),
+    ],
+)
+def test_a_file_that_calls_its_flow_does_not_run_it(
+    plan: Any, source: Path, target: str, call: str, what: str
+) -> None:
+    """Scripts that end with a call of their flow run it when they are imported, named or not."""
+    source.write_text(f"{CALLED}{call}\n")
+    number = CALLED.count("\n") + 1
+    code, out, err = plan(target)
+    assert (code, out) == (1, "")
+    told = f"flows.py:{number}: `{call}`: importing the file would run {what}; put that under"
+    assert told in err.splitlines()[-1]
+
+
 def test_a_task_is_called_a_task(plan: Any, source: Path) -> None:
     code, _, err = plan("flows.py:load")
     assert code == 1
