@@ -194,7 +194,7 @@ class Database:
             StoreError: where a damaged file is not to be replaced, or was never a database.
         """
         path = self._path
-        if path is not None and not _was_sqlite(path):
+        if path is not None and not was_sqlite(path):
             raise StoreError(
                 f"{path} is no SQLite database, and was left as it is: "
                 "name another file, or remove it"
@@ -238,7 +238,7 @@ class Database:
         self._identity = None
 
 
-def _was_sqlite(path: Path) -> bool:
+def was_sqlite(path: Path) -> bool:
     """Did the file begin as SQLite's do, as far as it goes? One that is gone was set aside."""
     try:
         with path.open("rb") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -90,6 +91,23 @@ def test_check_finds_a_file_that_is_no_database(invoke: Invoke, database: Path) 
     assert failed.code == 1
     assert "cannot be read" in failed.out
     assert database.read_bytes().startswith(b"a letter"), "a check changes nothing"
+
+
+def test_the_rights_of_what_is_no_database_are_left_alone(invoke: Invoke, database: Path) -> None:
+    """Who names a file of the system by mistake would shut all others out of it."""
+    database.parent.mkdir()
+    database.write_bytes(b"root:x:0:0::/root:/bin/sh")
+    database.chmod(0o644)
+    for file in (database, Path(os.devnull)):
+        assert "chmod" not in invoke("db", "check", "--db", file).out
+
+
+def test_the_mend_of_rights_can_be_typed(invoke: Invoke, tmp_path: Path) -> None:
+    old = tmp_path / "old of mine.db"
+    invoke("db", "upgrade", "--db", old)
+    old.chmod(0o644)
+    checks = json.loads(invoke("db", "check", "--store", old, "--json").out)["checks"]
+    assert checks[1]["mend"] == f"type: chmod 600 '{old}'"
 
 
 def test_check_takes_odd_paths(invoke: Invoke, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 def check_database(location: str | None = None) -> list[Check]:
     """The database at a URL or path, or the default one."""
+    from orchestrator_core.store.database import was_sqlite
     from orchestrator_core.store.location import masked, read_only, sqlite_path, to_url
 
     try:
@@ -33,7 +34,9 @@ def check_database(location: str | None = None) -> list[Check]:
         return [good(NAME, f"{path} is not there yet; it is made at the first run")]
     if path.is_dir():
         return [bad(NAME, f"{path} is a folder", f"name a file, such as {path / 'schedules.db'}")]
-    return [_check_content(location, str(path)), _check_owner(path)]
+    checks = [_check_content(location, str(path))]
+    # What never was a database may be a file of the system, whose rights are as they have to be.
+    return [*checks, _check_owner(path)] if path.is_file() and was_sqlite(path) else checks
 
 
 def _locked_out(path: Path) -> Check:
@@ -81,6 +84,6 @@ def _check_owner(path: Path) -> Check:
         return bad(
             name,
             f"has mode {mode:04o}: others may read the names of your tasks",
-            f"type: chmod 600 {path}",
+            f"type: chmod 600 {shlex.quote(str(path))}",
         )
     return good(name, f"has mode {mode:04o}: for its owner only")
