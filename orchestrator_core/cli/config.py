@@ -12,6 +12,7 @@ import typer
 from orchestrator_core.cli.found import Json
 
 if TYPE_CHECKING:
+    from orchestrator_core.cli.health.check import Check
     from orchestrator_core.settings import Found, Source
 
 PREFECT = "orchestrator_prefect.settings.variables"
@@ -38,7 +39,6 @@ def config(
     ORCHESTRATOR_MODE beats the code.
     """
     from orchestrator_core.cli.console import print_json, remark
-    from orchestrator_core.cli.health.variables import check_variables
     from orchestrator_core.settings import SETTINGS, find
 
     wrong: list[str] = []
@@ -48,7 +48,7 @@ def config(
         for setting in SETTINGS.values()
     ]
     if as_json:
-        unknown = [each.found for each in check_variables()]
+        unknown = [each.found for each in _unread()]
         settings = [_plain(each) for each in found]
         print_json({"settings": settings, "wrong": wrong, "unknown": unknown})
     else:
@@ -60,16 +60,21 @@ def config(
 
 
 def _remarks(sources: list[Source], wrong: list[str]) -> Iterator[str]:
-    from orchestrator_core.cli.health.variables import check_variables
     from orchestrator_core.settings.pyproject import nearest
 
     file = nearest()
     if file is not None:
         yield f"pyproject.toml is {file}"
     if all(source.level != "Prefect" for source in sources):
-        yield "Prefect was not asked: no server is configured (PREFECT_API_URL)"
+        yield "Prefect was not asked: no server is configured (PREFECT_API_URL), or it cannot start"
     yield from (f"{line}; it is passed over" for line in wrong)
-    yield from (f"{each.found}; {each.mend}" for each in check_variables())
+    yield from (f"{each.found}; {each.mend}" for each in _unread())
+
+
+def _unread() -> list[Check]:
+    from orchestrator_core.cli.health.variables import check_names, check_variables
+
+    return [*check_variables(), *check_names()]
 
 
 def _sources() -> list[Source]:
@@ -85,7 +90,8 @@ def _sources() -> list[Source]:
 def _prefect() -> Source | None:
     try:
         found: Source | None = importlib.import_module(PREFECT).for_command_line()
-    except (ImportError, RuntimeError):  # it is not installed, or there is no home
+    except (ImportError, RuntimeError, ValueError):
+        # It is not installed, there is no home, or a file of its own settings cannot be read.
         return None
     return found
 

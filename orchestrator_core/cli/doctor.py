@@ -47,6 +47,7 @@ def _examine(deep: bool, db: str | None) -> Iterator[Check]:
     yield _guarded("solver", solver.check_solver)
     yield _guarded("compiled code", solver.check_compiled_cache)
     yield from variables.check_variables()
+    yield from _all_guarded("settings", variables.check_names)
     yield from _all_guarded("settings", variables.check_values)
     yield from database.check_database(db)
     yield _guarded("Dask's links", dask_links.check_dask_links)

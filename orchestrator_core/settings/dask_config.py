@@ -3,6 +3,7 @@ variables such as ``DASK_ORCHESTRATOR__OBJECTIVE``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator_core.errors import InvalidInput
@@ -19,13 +20,29 @@ def dask_config() -> Source:
     import dask.config
 
     def look(setting: Setting) -> Stated | None:
-        key = f"orchestrator.{_key(setting)}"
-        value = dask.config.get(key, default=None)
+        name = f"orchestrator.{key(setting)}"
+        value = dask.config.get(name, default=None)
         if value is None or _is_default(setting, value):
             return None
-        return Stated(value, key)
+        return Stated(value, name)
 
     return Source("Dask", look)
+
+
+def stated() -> list[str]:
+    """The names under ``orchestrator`` in Dask's configuration, whatever they mean."""
+    import dask.config
+
+    section = dask.config.get("orchestrator", default=None)
+    return [] if not isinstance(section, Mapping) else list(_leaves(section))
+
+
+def _leaves(section: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    for name, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}".replace("_", "-")
 
 
 def processors() -> int:
@@ -35,8 +52,9 @@ def processors() -> int:
     return CPU_COUNT or 1
 
 
-def _key(setting: Setting) -> str:
-    """``min-tasks``; what a worker says about itself stands in a section of its own."""
+def key(setting: Setting) -> str:
+    """The setting's name there: ``min-tasks``; what a worker says about itself stands in a section
+    of its own."""
     if setting.name.startswith("worker_"):
         return setting.name.replace("_", ".", 1)
     return setting.name.replace("_", "-")

@@ -21,7 +21,7 @@ def pyproject(folder: Path | None = None) -> Source:
     """What stands there; names are written with ``-`` or ``_``. A file that nobody can read says
     nothing, and that is logged."""
     file = nearest(folder)
-    table = _current(file)
+    table, _ = _current(file)
 
     def look(setting: Setting) -> Stated | None:
         for name in (setting.name, setting.name.replace("_", "-")):
@@ -50,21 +50,34 @@ def nearest(folder: Path | None = None) -> Path | None:
         return None
 
 
-def _current(file: Path | None) -> Mapping[str, Any]:
+def stated(folder: Path | None = None) -> tuple[list[str], str]:
+    """The names under ``[tool.orchestrator]`` in the file that counts, whatever they mean; and why
+    none can be read, empty where that is well."""
+    table, trouble = _current(nearest(folder))
+    return list(table), trouble
+
+
+def _current(file: Path | None) -> tuple[Mapping[str, Any], str]:
     try:
-        return {} if file is None else _table(file, file.stat().st_mtime_ns)
+        return ({}, "") if file is None else _table(file, file.stat().st_mtime_ns)
     except OSError:  # it has just been removed
-        return {}
+        return {}, ""
 
 
 @lru_cache(maxsize=8)
-def _table(file: Path, changed: int) -> Mapping[str, Any]:
-    """The table in the file as it was `changed` last (nanoseconds)."""
+def _table(file: Path, changed: int) -> tuple[Mapping[str, Any], str]:
+    """The table in the file as it was `changed` last (nanoseconds), and what is wrong with it."""
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        log.warning("%s cannot be read, so no setting is taken from it: %s", file, error)
-        return {}
+        return {}, _told(f"{file} cannot be read, so no setting is taken from it: {error}")
     tools = tables.get("tool")
-    found = tools.get("orchestrator") if isinstance(tools, dict) else None
-    return found if isinstance(found, dict) else {}
+    found = tools.get("orchestrator", {}) if isinstance(tools, dict) else {}
+    if isinstance(found, dict):
+        return found, ""
+    return {}, _told(f"tool.orchestrator in {file} is no table, so no setting is taken from it")
+
+
+def _told(trouble: str) -> str:
+    log.warning("%s", trouble)
+    return trouble

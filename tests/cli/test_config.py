@@ -117,6 +117,23 @@ def test_it_works_where_prefect_is_not_installed(
     assert invoke("config", "--show-origin").code == 0
 
 
+def test_it_works_where_prefect_cannot_read_a_file(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prefect reads the same file when it is imported, and fails."""
+    (tmp_path / "pyproject.toml").write_text("[tool.orchestrator\n")
+    monkeypatch.chdir(tmp_path)
+
+    def unable(name: str) -> None:
+        raise ValueError("Failed to load Prefect settings from pyproject.toml")
+
+    monkeypatch.setattr(command.importlib, "import_module", unable)
+    told = invoke("config")
+    assert told.code == 0
+    assert "pyproject.toml cannot be read, so no setting is taken from it" in told.err
+    assert "bug" not in told.err
+
+
 def test_it_works_where_there_is_no_home(
     invoke: Invoke, project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

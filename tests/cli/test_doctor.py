@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 
 from orchestrator_core.cli.health import (
@@ -82,6 +83,43 @@ def test_variables_that_nobody_reads_are_named_with_what_was_meant() -> None:
     assert "did you mean ORCHESTRATOR_OBJECTIVE? `orchestrator config`" in objective.mend
     assert "did you mean ORCHESTRATOR_DB?" in store.mend
     assert {objective.verdict, store.verdict} == {Verdict.WARNING}
+
+
+def test_names_in_files_that_nobody_reads_are_named_with_what_was_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How fast a worker is, each worker says itself: a file beside the flow says it of none."""
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.orchestrator]\nobjectve = 'price'\nmin-gain = 0.1\nmax_price = 3\nworker-speed = 2\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    said = {"mode": "off", "min_tasks": 3, "plan-wiat": 1, "worker": {"sped": 2, "speed": 2}}
+    with dask.config.set({"orchestrator": said}):
+        found = variables.check_names()
+    assert [
+        check.found.removesuffix(" is no setting there: nobody reads it") for check in found
+    ] == [
+        "pyproject.toml [tool.orchestrator] objectve",
+        "pyproject.toml [tool.orchestrator] worker-speed",
+        "Dask: orchestrator.plan-wiat",
+        "Dask: orchestrator.worker.sped",
+    ]
+    assert found[0].mend.startswith("did you mean objective? ")
+    assert found[2].mend.startswith("did you mean plan-wait? ")
+
+
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [("[tool.orchestrator\n", "cannot be read"), ("[tool]\norchestrator = 3\n", "is no table")],
+)
+def test_a_file_of_settings_that_cannot_be_read_is_bad(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, trouble: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    (check,) = variables.check_names()
+    assert check.verdict is Verdict.BAD
+    assert trouble in check.found
 
 
 def test_what_is_bad_is_marked_with_its_mend_and_exits_with_1(
