@@ -70,15 +70,18 @@ def _headline(found: Diff) -> Text:
 
 
 def _verdict(found: Diff) -> Text:
-    ratio = found.ratio
-    if ratio is None or abs(found.seconds) < 1e-9:
+    if abs(found.seconds) < 1e-9:
         return Text("took as long", "bold")
-    longer = found.seconds > 0
+    longer, ratio = found.seconds > 0, found.ratio
     word = "longer" if longer else "shorter"
-    style = "bold" if abs(ratio - 1) < SMALL else f"bold {'red' if longer else 'green'}"
+    is_small = ratio is not None and abs(ratio - 1) < SMALL
+    style = "bold" if is_small else f"bold {'red' if longer else 'green'}"
     text = Text.assemble((f"{words.seconds(abs(found.seconds))} {word}", style))
-    text.append(f" ({words.percent(ratio - 1, sign=True)})")
-    main = next((kind for kind in found.kinds if kind.share >= 0.2), None)
+    if ratio is not None:
+        text.append(f" ({words.percent(ratio - 1, sign=True)})")
+    # What got shorter has made no run longer, however much it did.
+    to_blame = (kind for kind in found.kinds if (kind.path_change > 0) == longer)
+    main = next((kind for kind in to_blame if kind.share >= 0.2), None)
     if main is not None:
         text.append(f", {100 * main.share:.0f} % of the change by {clean(_name(main))}")
     return text

@@ -38,6 +38,26 @@ def test_what_made_the_difference_comes_first(invoke: Invoke, two: ScheduleStore
     assert "fit 1.60 s 1.60 s – w0 → w1" in text
 
 
+def test_what_changed_the_other_way_is_not_to_blame(invoke: Invoke, two: ScheduleStore) -> None:
+    """load takes 2 s less, which fit more than makes up for, by starting 1.5 s later and taking
+    1.5 s longer: the most that changed is load."""
+    before = a_run("c" * 32, started_at=3.0, seconds=4.6)
+    load, fit = before.tasks
+    two.add_run(replace(before, tasks=(replace(load, end=3.0), replace(fit, start=3.0, end=4.6))))
+    after = (replace(load, end=1.0), replace(fit, start=2.5, end=5.6))
+    two.add_run(replace(before, run_id="d" * 32, started_at=4.0, seconds=5.6, tasks=after))
+    told = invoke("diff", "cccc", "dddd").out.splitlines()[1]
+    assert told.startswith("  1.00 s longer (+21.7 %), 30 % of the change by ")
+    assert not told.endswith("by kind-load")
+
+
+def test_a_run_of_which_nothing_had_ended_was_shorter(invoke: Invoke, two: ScheduleStore) -> None:
+    """As one that was interrupted at once."""
+    two.add_run(replace(a_run("c" * 32, started_at=3.0), seconds=0.0, tasks=(), status="cancelled"))
+    assert invoke("diff", "cccc", "bbbb").out.splitlines()[1].startswith("  4.20 s longer")
+    assert invoke("diff", "bbbb", "cccc").out.splitlines()[1].startswith("  4.20 s shorter (−100")
+
+
 def test_json_has_the_same_figures(invoke: Invoke, two: ScheduleStore) -> None:
     told = json.loads(invoke("diff", "aaaa", "bbbb", "--json").out)
     assert told["seconds"] == pytest.approx(1.0)
