@@ -72,9 +72,14 @@ def _added(
     if found is None:
         raise InvalidInput(f"--add {text!r}: expected KIND:COUNT, such as gpu:1")
     kind, count, rest = found["kind"], int((found["count"] or "1")[:9]), found["rest"] or ""
+    named = {worker.name: worker.kind for worker in clusters[0].workers}
+    if text.strip() in named:  # which may end with a port, and no count
+        kind, count, rest = text.strip(), 1, ""
     if not 1 <= count <= MOST_ADDED:
         raise InvalidInput(f"--add {text!r}: the count is {count}; expected 1 to {MOST_ADDED}")
     known = {worker.kind: worker for each in reversed(clusters) for worker in each.workers}
+    # People know their workers by name, and mean another one of that kind.
+    kind = kind if kind in known else named.get(kind, kind)
     if kind not in known and "speed" not in _names(rest):
         _check_properties(rest, text, needed)
     model = _model(kind, rest, known.get(kind), text, list(known))

@@ -15,7 +15,8 @@ def whatif(
         list[str] | None,
         typer.Option(
             metavar="KIND[:COUNT]",
-            help="Workers that join, like those of that kind; others as gpu:1:speed=4,memory=16GB.",
+            help="Workers that join, like those of that kind or name; others as "
+            "gpu:1:speed=4,memory=16GB.",
         ),
     ] = None,
     remove: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,22 @@ def test_a_known_kind_joins_as_it_is() -> None:
     first, second = change_of(Typed(add=("fast:2",)), RUN).add
     assert (first.name, second.name) == ("new-fast-1", "new-fast-2")
     assert {(w.kind, w.speed) for w in (first, second)} == {("fast", 2.0)}
+
+
+@pytest.mark.parametrize(("typed", "count"), [("w0", 1), ("w0:2", 2), ("w0:2:threads=1", 2)])
+def test_another_one_like_a_worker_joins(typed: str, count: int) -> None:
+    """Reports show workers by their names, and those can be removed."""
+    added = change_of(Typed(add=(typed,)), RUN).add
+    assert [(w.name, w.kind, w.speed) for w in added] == [
+        (f"new-fast-{n}", "fast", 2.0) for n in range(1, count + 1)
+    ]
+
+
+def test_the_name_of_a_worker_may_end_with_a_port() -> None:
+    at_port = replace(RUN.cluster.workers[0], name="tcp://10.0.0.1:4023")
+    run = replace(RUN, cluster=Cluster([at_port, RUN.cluster.workers[1]]))
+    (worker,) = change_of(Typed(add=("tcp://10.0.0.1:4023",)), run).add
+    assert (worker.kind, worker.speed) == ("fast", 2.0)
 
 
 def test_what_is_said_of_a_known_kind_counts_more() -> None:
