@@ -54,11 +54,13 @@
   }
 
   function axis() {
-    const size = step(to - from), digits = Math.max(0, Math.ceil(-Math.log10(size)));
+    // In the unit in which all else is said of so long a time.
+    const span = to - from, [unit, word] = span >= 7200 ? [3600, "h"] : span >= 600 ? [60, "min"] : [1, "s"];
+    const part = step(span / unit), size = part * unit, digits = Math.max(0, Math.ceil(-Math.log10(part)));
     pen.strokeStyle = css("--line"); pen.fillStyle = css("--soft"); pen.textAlign = "center";
     pen.font = PLAIN; pen.lineWidth = 1;
     for (let t = Math.max(0, Math.ceil(from / size) * size); t <= to; t += size) {
-      const px = Math.round(x(t)) + 0.5, text = `${t.toFixed(digits)} s`;
+      const px = Math.round(x(t)) + 0.5, text = `${(t / unit).toFixed(digits)} ${word}`;
       pen.beginPath(); pen.moveTo(px, TOP - 4); pen.lineTo(px, height - AXIS); pen.stroke();
       pen.fillText(text, px, height - AXIS + 18);
       if (tall) pen.fillText(text, px, TOP - 8);
@@ -190,6 +192,8 @@
 
   let grabbed = null;
   canvas.addEventListener("wheel", (event) => {
+    // Whoever reads on below a chart that fills the window must get past it.
+    if (height > window.innerHeight && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     const at = time(event.clientX - canvas.getBoundingClientRect().left);
     const factor = Math.exp(event.deltaY * 0.0015);
@@ -198,7 +202,7 @@
   canvas.addEventListener("pointerdown", (event) => {
     grabbed = [event.clientX, from, to]; canvas.setPointerCapture(event.pointerId);
   });
-  canvas.addEventListener("pointerup", () => { grabbed = null; });
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { grabbed = null; });
   canvas.addEventListener("pointermove", (event) => {
     if (!grabbed) return point(event);
     const shift = (grabbed[0] - event.clientX) / (width - LEFT - RIGHT) * (grabbed[2] - grabbed[1]);
