@@ -177,10 +177,14 @@ class OptimizedTaskRunner(DaskTaskRunner):
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        session, self._session, self._demands = self._session, None, None
+        session, demands = self._session, self._demands
+        self._session = self._demands = None
         with self._ends:
             try:
                 if session is not None:
+                    # A run that was left before its end may not have come to what is estimated.
+                    for said in demands.unmet() if demands and exc_info[0] is None else ():
+                        session.info.logger.info(said)
                     session.close(left=_left(exc_info[0]))
                     self._outermost.leave(session.publisher)
             finally:

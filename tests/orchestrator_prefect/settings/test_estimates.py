@@ -18,6 +18,8 @@ from orchestrator_prefect.settings.flow_advisor import flow_advisor
 from orchestrator_prefect.settings.flow_settings import FlowSettings
 from orchestrator_prefect.settings.options import Options
 
+from ..listening import listening
+
 UNDERSTOOD = [
     (30, Estimate(Hint(seconds=30.0))),
     ("2min", Estimate(Hint(seconds=120.0))),
@@ -108,3 +110,25 @@ def test_a_flow_with_estimates_is_planned_in_its_first_run(
     watched = opened.run(line.run_id).reason.startswith("first run: observed")
     opened.close()
     assert watched == (estimates is None)
+
+
+@pytest.mark.parametrize(
+    ("estimates", "told"),
+    [
+        ({"qiuck": 0.01}, ["What is estimated of task 'qiuck' helped nobody, as there was none"]),
+        ({"quick": 0.01, "quack": 0.01}, []),
+        ({"nightly report": 5}, []),
+    ],
+)
+def test_an_estimate_that_misspells_its_task_is_told(
+    cluster: Any, tmp_path: Any, estimates: Any, told: list[str]
+) -> None:
+    """Not one of a task that this run has not submitted, as others may."""
+    said: list[str] = []
+    runner = OptimizedTaskRunner(cluster=cluster, store=str(tmp_path / "s.db"), report=False)
+    flow = optimized_flow(task_runner=runner, estimates=estimates)(three)
+    with listening(["prefect.flow_runs"], lambda record: said.append(record.getMessage())):
+        assert flow() == 3
+    found = [line for line in said if "estimated" in line]
+    assert [line.partition(";")[0] for line in found] == told
+    assert all(line.endswith("was 'quick' meant?") for line in found)
