@@ -11,10 +11,18 @@ from orchestrator_core.errors import InvalidInput
 BYTES = {
     "": 1.0,
     "B": 1.0,
-    **{f"{prefix}B": 1000.0**power for power, prefix in enumerate("kMGT", start=1)},
-    **{f"{prefix}iB": 1024.0**power for power, prefix in enumerate("KMGT", start=1)},
+    **{f"{p}{b}": 1000.0**power for power, p in enumerate("kMGT", start=1) for b in ("", "B")},
+    **{f"{p}i{b}": 1024.0**power for power, p in enumerate("KMGT", start=1) for b in ("", "B")},
 }
-SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}
+SECONDS = {
+    **dict.fromkeys(("", "s", "sec", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
+"""Units are those that Dask reads in hints: what may be said of a task, may be said everywhere."""
 
 _QUANTITY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
 

@@ -6,6 +6,8 @@ import pytest
 
 from orchestrator_core.cli.quantities import parse_bytes, parse_number, parse_seconds
 from orchestrator_core.errors import InvalidInput
+from orchestrator_core.execute.dask.graphs.hints import hint_of
+from orchestrator_core.settings.quantities import BYTES, SECONDS
 
 
 @pytest.mark.parametrize(
@@ -29,6 +31,17 @@ def test_sizes(text: str, nbytes: float) -> None:
 )
 def test_times(text: str, seconds: float) -> None:
     assert parse_seconds(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", [f"2{unit}" for unit in SECONDS if unit] + ["1.5 h", "10 minutes"])
+def test_times_are_said_as_in_hints(text: str) -> None:
+    """Dask reads those: what one estimates of a task so, may be the deadline of its flow."""
+    assert parse_seconds(text) == pytest.approx(hint_of({"seconds": text}).seconds)
+
+
+@pytest.mark.parametrize("text", [f"2{unit}" for unit in BYTES if unit] + ["1.5 G", "8Gi"])
+def test_sizes_are_said_as_in_hints(text: str) -> None:
+    assert parse_bytes(text) == hint_of({"memory": text}).memory
 
 
 @pytest.mark.parametrize("text", ["", "GB", "8 QB", "-1GB", "nan", "inf", "1e999", "8GB8", "1,5GB"])
