@@ -43,7 +43,8 @@ def percent(fraction: float | None, sign: bool = False) -> str:
     """``12.3 %``, or ``+12.3 %`` with a sign."""
     if fraction is None or not math.isfinite(fraction):
         return "–"
-    return f"{100 * fraction:{'+' if sign else ''}.1f} %".replace("-", "−")
+    shown = round(100 * fraction, 1) + 0.0  # no minus before a nought
+    return f"{shown:{'+' if sign else ''}.1f} %".replace("-", "−")
 
 
 def ago(moment: float, now: float | None = None) -> str:

@@ -64,6 +64,11 @@ def test_percent() -> None:
     assert words.percent(None) == "–"
 
 
+def test_what_is_rounded_to_nought_has_no_minus() -> None:
+    assert words.percent(-0.0004) == "0.0 %"
+    assert words.percent(-0.0004, sign=True) == words.percent(0.0004, sign=True) == "+0.0 %"
+
+
 @pytest.mark.parametrize(
     ("passed", "said"),
     [(5, "just now"), (300, "5 min ago"), (7200, "2 h ago"), (3 * 86400, "3 days ago")],
