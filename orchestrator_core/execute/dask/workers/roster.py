@@ -34,6 +34,10 @@ BEGINNING = frozenset({Status.running, Status.init})
 RENEWAL = 1.0
 """Seconds for which a cluster may stay what it was if only figures of its links have changed."""
 
+RESTS = 20.0
+"""And for so many times as long as it took to put it together: many workers have many links, and
+nobody else has the event loop meanwhile."""
+
 
 class Roster:
     """Who is there; a container of the names of running workers.
@@ -151,7 +155,7 @@ class Roster:
             if found is None or found != self._known:
                 self._known = found
             self._known_running = set(running)
-            self._known_until = now + RENEWAL
+            self._known_until = now + max(RENEWAL, RESTS * (monotonic() - now))
         return self._known
 
     def joined(self) -> Cluster | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Iterable
+from itertools import accumulate
 from statistics import median
-
-import numpy as np
 
 from orchestrator_core.execute.dask.workers.rounded import Rounded
 
@@ -36,6 +37,9 @@ class Transfers:
         self._small: deque[float] = deque(maxlen=KEPT)
         self._bandwidth, self._latency = Rounded(2), Rounded(1)
         self._before: tuple[float, float] | None = None
+        # With the latency that it was found at, as long as nothing more was added: of thousands of
+        # pairs, most have sent nothing since they were last asked about.
+        self._rate: tuple[float, float] | None = None
 
     def expect(self, latency: float, bandwidth: float) -> None:
         """Earlier sessions found this, in seconds and bytes/s; what comes outweighs it in time."""
@@ -48,6 +52,7 @@ class Transfers:
     def add_large(self, nbytes: float, seconds: float) -> None:
         """A transfer that took so long, or would have taken had it been alone."""
         self._large.append((nbytes, seconds))
+        self._rate = None
 
     def latency(self) -> float | None:
         """Seconds; None if too little is known."""
@@ -67,9 +72,20 @@ class Transfers:
         return self._bandwidth(_between(None if before is None else before[1], found, n))
 
     def _usual_rate(self, latency: float) -> float:
-        rates = sorted((n / max(s - latency, 0.1 * s, 1e-9), n) for n, s in self._large)
-        passed = np.cumsum([n for _, n in rates])
-        return rates[int(np.searchsorted(passed, passed[-1] / 2))][0]
+        if self._rate is None or self._rate[0] != latency:
+            self._rate = latency, usual_rate(self._large, latency)
+        return self._rate[1]
+
+
+def usual_rate(large: Iterable[tuple[float, float]], latency: float) -> float:
+    """Bytes per second at which the median byte of these transfers passed.
+
+    Args:
+        large: bytes and seconds of each; at least one.
+    """
+    rates = sorted([(n / max(s - latency, 0.1 * s, 1e-9), n) for n, s in large])
+    passed = list(accumulate(n for _, n in rates))
+    return rates[bisect_left(passed, passed[-1] / 2)][0]
 
 
 def _between(before: float | None, found: float | None, n: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import dask
@@ -14,12 +15,15 @@ from distributed.core import Status
 from orchestrator_core.costs.devices import DEVICE_MEMORY
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from orchestrator_core.execute.dask.workers import describe
+from orchestrator_core.execute.dask.workers import roster as module
 from orchestrator_core.execute.dask.workers.describe import Accelerator, Description
+from orchestrator_core.execute.dask.workers.links import End
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.dask.workers.shipped.declared import declared
 from orchestrator_core.execute.dask.workers.shipped.processor import processor
 from orchestrator_core.execute.dask.workers.shipped.telling import tell
 from orchestrator_core.execute.dask.workers.shipping import shipped
+from orchestrator_core.graph.task_graph import Floats
 from tests.execute.dask.advisors import FixedAdvisor
 from tests.execute.dask.cluster import cluster_test, start, until
 
@@ -188,6 +192,35 @@ async def test_workers_without_a_word_have_their_hardware_in_their_kind(
     assert found is not None
     assert len(found.kinds) == 1, "equal workers are of one kind"
     assert [worker.speed for worker in found.workers] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(("took", "at_rest"), [(0.01, 1.0), (0.5, 10.0)])
+@cluster_test()
+async def test_a_cluster_that_takes_long_to_put_together_is_put_together_less_often(
+    c: Client, s: Scheduler, a: Worker, b: Worker, took: float, at_rest: float
+) -> None:
+    """Once a second, or a twentieth of the event loop's time: of 100 workers with 10,000 links it
+    was half of that time."""
+    now = [100.0]
+    made: list[float] = []
+    roster = Roster(s)
+    matrices = roster.links.matrices
+
+    def slowly(ends: Sequence[End], otherwise: float) -> tuple[Floats, Floats]:
+        made.append(now[0])
+        now[0] += took
+        return matrices(ends, otherwise)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "monotonic", lambda: now[0])
+        patch.setattr(roster.links, "matrices", slowly)
+        roster.cluster()
+        now[0] = 100.0 + 0.9 * at_rest
+        roster.cluster()
+        assert made == [100.0]
+        now[0] = 100.0 + at_rest + 2 * took
+        roster.cluster()
+        assert made == [100.0, 100.0 + at_rest + 2 * took]
 
 
 @cluster_test()

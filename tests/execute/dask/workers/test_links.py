@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Collection
 
 import numpy as np
 import pytest
 
 from orchestrator_core.execute.dask.workers import links as module
+from orchestrator_core.execute.dask.workers import transfers
 from orchestrator_core.execute.dask.workers.links import End, Links
 from orchestrator_core.execute.dask.workers.rounded import Rounded
-from orchestrator_core.execute.dask.workers.transfers import LATENCY
+from orchestrator_core.execute.dask.workers.transfers import LATENCY, usual_rate
 from orchestrator_core.graph.cluster import Cluster, Link, Worker
 
 A1, A2 = End("tcp://1", "a", "host-1", "a-1"), End("tcp://2", "a", "host-1", "a-2")
@@ -237,6 +239,44 @@ def test_pairs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     links.matrices([A1], OTHERWISE)
     assert len(links._pairs) == 10
     assert links.observed == 100
+
+
+def test_what_is_known_of_a_pair_is_not_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler's event loop asks once a second, for each of thousands of pairs: of 100 workers
+    that took half of its time."""
+    asked: list[int] = []
+
+    def counted(large: Collection[tuple[float, float]], latency: float) -> float:
+        asked.append(len(large))
+        return usual_rate(large, latency)
+
+    monkeypatch.setattr(transfers, "usual_rate", counted)
+    links, ends = Links(), [A1, A2, B1, B2]
+    for source, target in itertools.permutations(ends, 2):
+        observe(links, source, target, 1e9)
+    before = links.matrices(ends, OTHERWISE)
+    asked.clear()
+    assert np.array_equal(links.matrices(ends, OTHERWISE), before)
+    assert asked == [], "nothing has come since"
+    took(links, A1, A2, 1e7, 0.01)
+    links.matrices(ends, OTHERWISE)
+    assert len(asked) == 3, "the pair, its kinds on one host, and all on one host"
+
+
+@pytest.mark.parametrize(
+    ("large", "expected"),
+    [
+        ([(1e6, 1.0), (1e6, 0.5), (1e6, 0.25)], 2e6),
+        ([(9e6, 9.0), (1e6, 0.5), (1e6, 0.25)], 1e6),
+        ([(2e6, 2.0), (2e6, 1.0)], 1e6),
+    ],
+    ids=["the middle one", "the one with most of the bytes", "of two the slower"],
+)
+def test_the_usual_rate_is_that_of_the_median_byte(
+    large: list[tuple[float, float]], expected: float
+) -> None:
+    """Without latency: bytes over seconds of each, the lowest first, up to half of all bytes."""
+    assert usual_rate(large, 0.0) == expected
 
 
 def test_rounding_keeps_what_it_said() -> None:

@@ -72,6 +72,7 @@ async def test_the_record_of_a_run_has_the_links_that_it_found(
     plugin = OrchestratorPlugin(mode="observe", advisor=advisor)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(roster, "RENEWAL", 0.0)
+        patch.setattr(roster, "RESTS", 0.0)
         patch.setattr(roster, "Links", Clocked)
         live = await start(s, plugin)
         await live.meters.settled()
