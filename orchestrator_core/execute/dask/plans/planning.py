@@ -113,6 +113,8 @@ class Planning:
         try:
             advice = answer.result()
             refusal = self._refusal(rest, advice)
+            if refusal is None and not self._steering.tasks.not_begun(rest.open & run.open):
+                refusal = "the plan came too late"
             if refusal is None:
                 self._divide(run, rest)
                 self._carry_out(rest, advice, slots)

@@ -185,6 +185,48 @@ async def test_what_is_refused_again_is_told_and_not_asked_about_at_every_turn(
     await stop(s, plugin)
 
 
+class Pondering(Choosy):
+    """Thinks about the rest of a graph for as long as it has to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        if NEW in cluster.names:
+            self.go.wait(60)
+        return super().advise(graph, cluster, flow)
+
+
+@cluster_test(**NO_MEMORY)
+async def test_a_plan_for_what_has_ended_meanwhile_is_no_run_of_its_own(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """It had no task left that could end it: it stayed under way for as long as the scheduler
+    lived, and was looked at ten times a second."""
+    advisor = Pondering()
+    plugin = plugin_of(advisor)
+    session = await start(s, plugin)
+    graph, others = two_blocked()
+    futures = await begun(c, s, graph)
+    run = open_run(session)
+    async with Worker(s.address, nthreads=2, name=NEW, memory_limit=0):
+        await until(lambda: not session.advisory.is_ready)
+        assert await c.gather(futures[2:]) == [1] * len(others)
+        advisor.go.set()
+        await until(lambda: bool(run.notes))
+        assert session.runs == (run,)
+        assert len(session.control) == 0
+        await Event("go").set()
+        assert await c.gather(futures) == [1] * len(graph)
+        await until(lambda: not session.runs)
+        await stop(s, plugin)
+    assert run.notes == [
+        f"judged again with 3 workers for {len(others)} tasks: the plan came too late"
+    ]
+    assert run.reason == "no point in it"
+
+
 @cluster_test(**NO_MEMORY)
 async def test_one_more_of_the_same_is_no_reason_to_ask(
     c: Client, s: Scheduler, a: Worker, b: Worker
