@@ -42,6 +42,8 @@ class Advice:
         crowding: by how much longer a byte is on its way in `instance` than if it had the link for
             itself, since others will be on their way.
         caveat: one sentence for people on what no earlier run was like; mostly empty.
+        put_off: is it no answer yet, as what planning needs is loaded first (`LoadsLater`)? Nobody
+            waits for that, and the graph is asked about again when it is done.
         refine: finds better advice on the same graph, for the next time; takes longer, so it is
             called when the run is over, in any thread; None if there is nothing to be found.
     """
@@ -60,6 +62,7 @@ class Advice:
     changeover: float = 0.0
     crowding: float = 1.0
     caveat: str = ""
+    put_off: bool = False
     refine: Callable[[], Advice] | None = None
 
     @property

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FIRST_RUN = "first run: observed, to learn how long its tasks take"
 
+LOADS_FIRST = "not planned yet: what plans is loaded first, once in a process"
+
 CUT_SHORT = (
     "left to Dask: of its last run some results were taken, and the rest was let go of; a plan "
     "that ends sooner as a whole may give the first of them later"
@@ -85,6 +87,8 @@ class Decider:
             return Advice(None, NOT_COMPILED)
         if self._hasty and question.is_by_time:
             return self._at_once(question)
+        if self._loading.comes_first:
+            return self._put_off_until_loaded(tasks)
         with warm.not_waiting():
             return self._at_length(question)
 
@@ -108,6 +112,8 @@ class Decider:
             return Advice(None, ALIKE, instance=instance)
         if lessons.cut:
             return Advice(None, CUT_SHORT, instance=instance)
+        if self._loading.comes_first:
+            return self._put_off_until_loaded(graph.n_instances)
         from orchestrator_core.orchestrate.at_once import AtOnce
 
         self._quick = self._quick or AtOnce(self._forecaster.schedule, self._memory)
@@ -119,6 +125,11 @@ class Decider:
         )
         advice = self._quick.advice(instance, pessimistic, question)
         return replace(advice, changeover=changeover, crowding=crowding)
+
+    def _put_off_until_loaded(self, tasks: int) -> Advice:
+        """Its tasks would wait for seconds, and for nothing."""
+        self._loading.ahead(tasks, beside=True)
+        return Advice(None, LOADS_FIRST, put_off=True)
 
     def _at_length(self, question: Question) -> Advice:
         from orchestrator_core.orchestrate.decision import advice_on

@@ -24,17 +24,24 @@ class Loading:
     Attributes:
         brisk: as in `Orchestrator`.
         holdup: for people: why loading, which is under way, takes minutes; empty where it does not.
+        is_later: does nobody load before the first graph that can be planned? Who asks about it is
+            told to ask again.
     """
 
     def __init__(self, brisk: bool) -> None:
         self.brisk = brisk
-        self._begun = self._under_way = False
+        self._begun = self._under_way = self.is_later = False
         self.holdup = ""
 
     @property
     def is_under_way(self) -> bool:
         """What takes minutes is not meant: until then, small graphs are planned without it."""
         return self._under_way and not self.holdup
+
+    @property
+    def comes_first(self) -> bool:
+        """Has whoever asks to wait until it is done, or would load beside it?"""
+        return self.is_later and (self.is_under_way or not self._begun)
 
     def may_be_brisk(self, tasks: int) -> bool:
         """Is a question about so many tasks answered without compiled code?"""

@@ -168,6 +168,7 @@ class Orchestrator(Forecaster):
             return
         past = self._memory.refresh()
         if past is None:
+            self._loading.is_later = self.hasty
             return
         self.measured = _one_of_each(past.measured)
         for outcome in past.outcomes:

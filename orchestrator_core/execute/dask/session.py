@@ -99,7 +99,13 @@ class Session:
         self.advisory = Advisory(make_advisor, self.fault, self._ready)
         self._own = options, self.advisory
         self.planning = Planning(
-            options, self.advisory, self.steering, self.control, self.fault, self._divide
+            options,
+            self.advisory,
+            self.steering,
+            self.control,
+            self.fault,
+            self._divide,
+            lambda run: self.anew.put_off(run),
         )
         self.anew = Anew(
             self.roster, self.steering.tasks, self.planning, lambda: self._runs, self.fault
@@ -252,8 +258,6 @@ class Session:
         if len(self._runs) > OPEN_RUNS:
             next(iter(self._runs)).close("cancelled")
         self.planning.plan(run)
-        if run.unasked:
-            self.anew.changed()
 
     def _divide(self, run: GraphRun, rest: GraphRun) -> None:
         """What is left of the run is a run of its own from now on."""

@@ -16,6 +16,8 @@ from concurrent.futures import TimeoutError as NotYet
 from functools import partial
 from typing import Any
 
+from distributed.metrics import monotonic
+
 from orchestrator_core.errors import OrchestratorError, PlanningFailed
 from orchestrator_core.execute.advice import (
     Advice,
@@ -33,6 +35,9 @@ log = logging.getLogger("orchestrator.dask")
 Question = Callable[[Advisor], Advice]
 LINGER = 60.0
 """Seconds that a closing advisor is given to finish what it is thinking about."""
+
+LOOK = 0.05
+"""Seconds between two looks at an advisor that loads; it tells nobody when it is done."""
 
 RECORDS_WAITING = 256
 """Runs that wait to be written; of more, the new ones are dropped."""
@@ -77,9 +82,12 @@ class Advisory:
         return self._warm and not (isinstance(advisor, LoadsLater) and advisor.is_loading)
 
     async def wait_ready(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds until the advisor is loaded and warm; is it?"""
+        """Wait at most `timeout` seconds until the advisor is warm, and loads nothing; is it so?"""
+        until = monotonic() + timeout
         await _within(self._started, timeout)
-        return self._warm
+        while self._warm and not self._is_loaded and (left := until - monotonic()) > 0:
+            await asyncio.sleep(min(LOOK, left))
+        return self._is_loaded
 
     @property
     def holdup(self) -> str:

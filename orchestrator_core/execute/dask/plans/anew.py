@@ -57,10 +57,14 @@ class Anew:
         self._alarm = Alarm(self._look)
 
     def changed(self) -> None:
-        """A worker has joined and described itself, or left; or a run came that nobody could be
-        asked about."""
+        """A worker has joined and described itself, or left; or the advisor can be asked."""
         if self._runs():
             self._wake(GATHER)
+
+    def put_off(self, run: GraphRun) -> None:
+        """Nobody could be asked about this run, which is under way."""
+        self._judged.pop(run, None)
+        self._wake(GATHER)
 
     def cancel(self) -> None:
         """Look no more."""

@@ -35,6 +35,8 @@ log = logging.getLogger("orchestrator.dask")
 
 Callback = Callable[[GraphRun, Future[Advice]], None]
 
+BUSY = "the advisor is still busy or warming up"
+
 RESTS = 10.0
 """After thinking about a run that is over, so many times as long nothing of that kind is thought
 about: where graphs of a second follow each other, it would hold up the next ones."""
@@ -55,9 +57,11 @@ class Planning:
         control: Control,
         fault: Callable[[str, Exception], None],
         divide: Callable[[GraphRun, GraphRun], None],
+        put_off: Callable[[GraphRun], None],
     ) -> None:
-        """`divide` is told a run and the rest of it that has a plan of its own from now on."""
-        self._divide = divide
+        """`divide` is told a run and the rest of it that has a plan of its own from now on;
+        `put_off`, a run that nobody could be asked about, and is to be asked about again."""
+        self._divide, self._put_off = divide, put_off
         self._options, self._advisory = options, advisory
         self._steering, self._control, self._fault = steering, control, fault
         self._declined, self._portions = Declined(), control.portions
@@ -112,6 +116,9 @@ class Planning:
             return
         try:
             advice = answer.result()
+            if advice.put_off:
+                self._put_off(run)
+                return
             refusal = self._refusal(rest, advice)
             if refusal is None and not self._steering.tasks.not_begun(rest.open & run.open):
                 refusal = "the plan came too late"
@@ -152,14 +159,19 @@ class Planning:
         blocking = self._blocking if self.can_ask else 0.0
         answer = self._advisory.ask(self._question(run, slots))
         if answer is None:
-            run.unasked = True
-            self._leave(run, self._advisory.holdup or "the advisor is still busy or warming up")
+            self._ask_later(run)
         elif answered(answer, blocking):
             self._adopt(slots, run, answer)
         else:
             run.decline("the plan was not ready in time")
             self._wait(run)
             answer.add_done_callback(partial(self._later, partial(self._adopt, slots), run))
+
+    def _ask_later(self, run: GraphRun) -> None:
+        """Nobody can be asked about it now: until somebody can, Dask has it."""
+        run.unasked = True
+        self._leave(run, self._advisory.holdup or BUSY)
+        self._put_off(run)
 
     def _wait(self, run: GraphRun) -> None:
         """Its tasks are kept back until the plan is in force, if they can be, for a while."""
@@ -199,6 +211,9 @@ class Planning:
                 self._steering.awaiting.end(run)
 
     def _decide(self, run: GraphRun, advice: Advice, slots: Mapping[Key, Slot]) -> None:
+        if advice.put_off:
+            self._ask_later(run)
+            return
         refusal = self._refusal(run, advice)
         if refusal is not None:
             self._leave(run, refusal, advice)

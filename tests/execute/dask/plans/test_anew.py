@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from distributed import Client, Event, Scheduler, Worker
 
 from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.dask import client
 from orchestrator_core.execute.dask.plans.anew import PAUSE
 from orchestrator_core.execute.dask.session import Session
 from orchestrator_core.graph.cluster import Cluster
@@ -116,6 +118,19 @@ class LoadingLater(Choosy):
         return super().advise(graph, cluster, flow)
 
 
+class LoadingWhenAsked(Choosy):
+    """Loads once the first graph is there that it could plan, and has no answer until it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded = threading.Event()
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        if self.loaded.is_set():
+            return super().advise(graph, cluster, flow)
+        return Advice(None, "what plans is loaded first", put_off=True)
+
+
 class AtNoon:
     """A clock of busy threads that stands still."""
 
@@ -128,10 +143,14 @@ class AtNoon:
         return None
 
 
-@pytest.mark.parametrize("make", [Loading, LoadingLater])
+@pytest.mark.parametrize("make", [Loading, LoadingLater, LoadingWhenAsked])
 @cluster_test(**NO_MEMORY)
 async def test_a_graph_that_came_while_the_advisor_loaded_is_asked_about_once_it_has(
-    c: Client, s: Scheduler, a: Worker, b: Worker, make: type[Loading | LoadingLater]
+    c: Client,
+    s: Scheduler,
+    a: Worker,
+    b: Worker,
+    make: type[Loading | LoadingLater | LoadingWhenAsked],
 ) -> None:
     """Tasks waited as long as they may for an answer that could not come."""
     advisor = make()
@@ -157,6 +176,24 @@ async def test_a_graph_that_came_while_the_advisor_loaded_is_asked_about_once_it
     ((asked, _, _),) = advisor.asked
     assert set(rest.graph.names) == set(asked.names) == set(graph) - set(first.graph.names)
     assert len(first.graph) == 4
+
+
+@cluster_test(**NO_MEMORY)
+async def test_who_waits_until_it_is_ready_waits_until_nothing_is_loaded_any_more(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """Asked meanwhile, it would have no time for the graph that one waits for."""
+    advisor = LoadingLater()
+    plugin = plugin_of(advisor)
+    await s.register_scheduler_plugin(plugin, idempotent=True)
+    assert plugin.session is not None
+    advisory = plugin.session.advisory
+    assert not await client.wait_ready(c, 0.2)
+    assert advisory._warm, "it could be asked, as far as that goes"
+    waiting = asyncio.ensure_future(client.wait_ready(c, 60))
+    advisor.loaded.set()
+    assert await waiting
+    await stop(s, plugin)
 
 
 @cluster_test(**NO_MEMORY)
