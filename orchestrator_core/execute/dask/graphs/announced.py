@@ -8,7 +8,7 @@ neither the user's priority nor fairness to other clients is lost.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 
 from orchestrator_core.execute.dask.graphs.ended import Ended, as_record
 from orchestrator_core.execute.dask.graphs.epoch import Epoch
@@ -41,6 +41,12 @@ class AnnouncedRun:
         self.client = ""
         self._over, self._prepared = over, prepared
         self._worked_before = worked_before
+        self._open: set[Key] = set()
+
+    @property
+    def open(self) -> Set[Key]:
+        """The tasks that have not come to an end yet."""
+        return self._open
 
     def others(self, worked: float) -> float:
         """Seconds for which tasks of other runs had threads; `worked`: as of `Worked`, now."""
@@ -54,6 +60,7 @@ class AnnouncedRun:
             self.settle(key, "cancelled")
         epoch = Epoch(self.run_id, {key: name for key, (name, _) in labels.items()}, now)
         self.labels |= labels
+        self._open.update(labels)
         self.epochs.update(dict.fromkeys(labels, epoch))
         return epoch
 
@@ -78,6 +85,7 @@ class AnnouncedRun:
 
     def settle(self, key: Key, status: str) -> None:
         """An announced run ends when its client says so; an epoch, with its last task."""
+        self._open.discard(key)
         epoch = self.epochs[key]
         if epoch.settle(key):
             self._over(epoch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from orchestrator_core.errors import InvalidInput
@@ -12,9 +12,14 @@ from orchestrator_core.execute.dask.watch.status import Status
 from orchestrator_core.execute.dask.watch.why import why
 from orchestrator_core.execute.dask.workers.roster import Roster
 from orchestrator_core.execute.directives import Hold, Key, Slot
+from orchestrator_core.execute.record import TaskRecord
 
 PLAN_BYTES = 4_000_000
 """Announced plans that are larger are followed, not mended: to read them takes too long."""
+
+
+RECORDED = tuple(each.name for each in fields(TaskRecord))
+"""What is told of an execution."""
 
 
 class Handlers:
@@ -137,7 +142,8 @@ def _rows(run: AnnouncedRun) -> Iterable[dict[str, Any]]:
     for key, record in run.records:
         yield {
             "key": key,
-            **asdict(record),
+            # `asdict` copies each value in turn: 40 us for each record, on the event loop.
+            **{name: getattr(record, name) for name in RECORDED},
             "started_at": run.started_at + record.start,
             "ended_at": run.started_at + record.end,
         }

@@ -121,7 +121,7 @@ class AnnouncedView(RunView):
         self.started_at = run.started_at
         self.tasks = len(run.labels)
         self.recorded = len(run.records)
-        self.done = len({key for key, _ in run.records})
+        self.done = self.tasks - len(run.open)
 
     def records(self, first: int, limit: int) -> Recorded:
         return list(islice(self._run.records, first, first + limit))

@@ -7,7 +7,9 @@ event loop only.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
@@ -175,31 +177,32 @@ class Status:
         Workers tell only with their heartbeats what they have begun; so a task that has begun
         within the last seconds may still count as sent.
         """
-        rows: list[OpenRow] = []
+        rows = chain(self._running(view), self._sent(view), self._held(view))
+        return list(islice(rows, CHUNK))
+
+    def _running(self, view: RunView) -> Iterator[OpenRow]:
+        for address, state in self.session.scheduler.workers.items():
+            for task, took in state.executing.items():
+                label = view.label(task.key)
+                if label is not None and task in state.processing:
+                    since = max(0.0, state.last_seen - took - view.started_at)
+                    name = self.worker_of(address)
+                    yield str(task.key), label[1], name, "running", round(since, DIGITS)
+
+    def _sent(self, view: RunView) -> Iterator[OpenRow]:
         for address, state in self.session.scheduler.workers.items():
             worker = self.worker_of(address)
             for task in state.processing:
-                label = view.label(task.key)
-                if label is None:
-                    continue
-                took = state.executing.get(task)
-                since = None
-                if took is not None:
-                    since = round(max(0.0, state.last_seen - took - view.started_at), DIGITS)
-                how = "sent" if since is None else "running"
-                rows.append((str(task.key), label[1], worker, how, since))
-        rows += self._held(view)
-        rows.sort(key=lambda row: row[3] != "running")
-        return rows[:CHUNK]
+                label = None if task in state.executing else view.label(task.key)
+                if label is not None:
+                    yield str(task.key), label[1], worker, "sent", None
 
-    def _held(self, view: RunView) -> list[OpenRow]:
+    def _held(self, view: RunView) -> Iterator[OpenRow]:
         follower = self.session.steering.follower
-        rows: list[OpenRow] = []
         for key in follower.held:
             label, slot = view.label(key), follower.slot(key)
             if label is not None and slot is not None:
-                rows.append((str(key), label[1], slot.worker, "held", None))
-        return rows
+                yield str(key), label[1], slot.worker, "held", None
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

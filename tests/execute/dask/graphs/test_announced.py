@@ -28,3 +28,15 @@ def test_a_key_that_is_announced_again_belongs_to_the_later_epoch() -> None:
     assert both.epoch("a") is again
     both.end("run")
     assert both.epoch("a") is None
+
+
+def test_what_is_announced_again_is_open_again() -> None:
+    both = announcements()
+    run, _ = both.begin("run", [("a", "a", "k"), ("b", "b", "k"), ("c", "c", "k")], 0.0)
+    run.settle("a", "ok")
+    run.settle("b", "failed")
+    assert run.open == {"c"}
+    both.begin("run", [("a", "a", "k")], 1.0)
+    assert run.open == {"a", "c"}
+    both.withdraw("run", ["c"])
+    assert run.open == {"a"}

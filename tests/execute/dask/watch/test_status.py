@@ -303,3 +303,52 @@ async def test_an_announced_run_is_shown_without_times(
     assert (gantt["planned"], gantt["planned_total"]) == ([], 0)
     assert [row[:2] for row in gantt["recorded"]] == [("x", "load")]
     await stop(s, plugin)
+
+
+def broken(*inputs: Any) -> int:
+    raise KeyError("broken")
+
+
+@cluster_test()
+async def test_what_fails_with_its_input_has_come_to_its_end(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """No worker runs it, so that nothing of it is recorded."""
+    plugin = OrchestratorPlugin(mode="observe", advisor=FixedAdvisor())
+    told = Status(await start(s, plugin))
+    await client.begin(c, "flow-run", [(key, key, "k") for key in ("x", "y", "z")])
+    first = c.submit(broken, key="x")
+    second = c.submit(broken, first, key="y")
+    with pytest.raises(KeyError):
+        await second
+    (run,) = told.picture()["runs"]
+    assert (run["tasks"], run["done"], told.gantt()["recorded_total"]) == (3, 2, 1)
+    await stop(s, plugin)
+
+
+@cluster_test()
+async def test_of_very_many_tasks_at_workers_no_more_are_looked_at_than_are_shown(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """A page asks once a second, on the event loop: two run, ten were sent, and three are shown."""
+    plugin = OrchestratorPlugin(mode="director", advisor=FixedAdvisor(), min_tasks=1, plan_wait=5.0)
+    session = await start(s, plugin)
+    told = Status(session)
+    graph = {f"w{i}": (wait_for, "go") for i in range(12)}
+    futures = c.get(graph, list(graph), sync=False)
+    await until(lambda: sum(len(state.processing) for state in s.workers.values()) == 12)
+    await until(lambda: all(len(state.executing) == 1 for state in s.workers.values()))
+    view, asked = told.find(None), list[Any]()
+    label = view.label
+
+    def counted(key: Any) -> tuple[str, str] | None:
+        asked.append(key)
+        return label(key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(view, "label", counted)
+        patch.setattr(status, "CHUNK", 3)
+        rows = told._open(view)
+    assert [row[3] for row in rows] == ["running", "running", "sent"]
+    assert len(asked) == 3
+    await finish(c, s, plugin, futures)
