@@ -6,11 +6,12 @@ They are asked about when their run is over, and planned the next time if the an
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import replace
 from typing import Any
 
 from orchestrator_core.execute.advice import Advice
+from orchestrator_core.execute.dask.graphs.hints import Hint
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 
 REMEMBERED, ADVICE = 1000, 16
@@ -55,7 +56,16 @@ def _likeness(run: GraphRun) -> Hashable:
     as many stored inputs in the same places."""
     graph = run.snapshot
     tasks = frozenset(Counter(graph.prefixes).items())
-    hints = frozenset(Counter(map(repr, graph.hints.values())).items())
+    hints = _counted(graph.hints.values())
     workers = tuple(sorted(worker.kind for worker in run.cluster.workers))
     stored = frozenset(Counter(each.workers for each in graph.stored.values()).items())
     return tasks, sum(map(len, graph.inputs)), hints, workers, stored
+
+
+def _counted(hints: Collection[Hint]) -> Hashable:
+    """How often each hint is there; a layer's tasks share one, and reading it takes a while."""
+    shared = {id(hint): hint for hint in hints}
+    often: Counter[str] = Counter()
+    for each, number in Counter(map(id, hints)).items():
+        often[repr(shared[each])] += number
+    return frozenset(often.items())
