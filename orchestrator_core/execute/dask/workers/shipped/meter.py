@@ -15,7 +15,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from orchestrator_core.execute.dask.workers.shipped.fetches import Fetches
 from orchestrator_core.execute.dask.workers.shipped.gauge import MemoryGauge
 from orchestrator_core.execute.dask.workers.shipped.rss import high_water_reader, rss_reader
-from orchestrator_core.execute.dask.workers.shipped.sizes import is_shell, real_size
+from orchestrator_core.execute.dask.workers.shipped.sizes import KINDS, Sizes, is_shell
 
 PEAK, SIZE = "orchestrator-peak", "orchestrator-size"
 
@@ -32,6 +32,7 @@ class Meter(WorkerPlugin):
         try:
             self._worker = worker
             self._shells: dict[type, bool] = {}
+            self._sizes = Sizes()
             self._fetches = Fetches()
             self._shared = _sharing()
             self._gauge = MemoryGauge(rss_reader(), high_water_reader())
@@ -90,7 +91,7 @@ class Meter(WorkerPlugin):
     def _is_shell(self, kind: Any) -> bool:
         known = self._shells.get(kind)
         if known is None:
-            if len(self._shells) > 1_000:
+            if len(self._shells) > KINDS:
                 self._shells.clear()
             known = self._shells[kind] = is_shell(kind)
         return known
@@ -100,7 +101,7 @@ class Meter(WorkerPlugin):
         data = self._worker.data
         output = getattr(data, "fast", data).get(key)
         if output is not None:
-            computed[SIZE] = real_size(output)
+            computed[SIZE] = self._sizes.of(output)
 
 
 def _sharing() -> Callable[[], bool]:

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from dask.sizeof import sizeof
 
-from orchestrator_core.execute.dask.workers.shipped.sizes import ATTRIBUTES, is_shell, real_size
+from orchestrator_core.execute.dask.workers.shipped.sizes import (
+    ATTRIBUTES,
+    Sizes,
+    is_shell,
+    real_size,
+)
 
 
 class Box:
@@ -66,3 +71,42 @@ def test_large_structures_are_not_followed_to_their_end() -> None:
     for _ in range(ATTRIBUTES + 1):
         chain = Box(chain)
     assert real_size(chain) < 100_000
+
+
+class Slow(Box):
+    """Takes as long to be measured as it says, by a clock of its own."""
+
+    now = 0.0
+
+    def __init__(self, nbytes: int, seconds: float) -> None:
+        super().__init__(Measured(nbytes, seconds))
+
+
+class Measured:
+    def __init__(self, nbytes: int, seconds: float) -> None:
+        self.nbytes, self.seconds = nbytes, seconds
+
+    def __sizeof__(self) -> int:
+        Slow.now += self.seconds
+        return self.nbytes
+
+
+def test_what_takes_long_to_measure_is_measured_now_and_then() -> None:
+    """A worker's event loop does it: it stood still for two seconds after each wide table. One
+    second of it is a hundredth of the next hundred."""
+    Slow.now = 0.0
+    sizes = Sizes(lambda: Slow.now)
+    assert 1e6 <= sizes.of(Slow(1_000_000, 1.0)) < 1.01e6
+    Slow.now = 50.0
+    assert 1e6 <= sizes.of(Slow(5_000_000, 1.0)) < 1.01e6, "as large as the last one"
+    assert Slow.now == 50.0
+    assert 3e6 <= sizes.of(Box(bytes(3_000_000))) < 3.01e6, "of another type"
+    Slow.now = 101.0
+    assert 5e6 <= sizes.of(Slow(5_000_000, 1.0)) < 5.01e6
+
+
+def test_what_is_measured_soon_always_is() -> None:
+    Slow.now = 0.0
+    sizes = Sizes(lambda: Slow.now)
+    for nbytes in (1_000_000, 2_000_000, 3_000_000):
+        assert nbytes <= sizes.of(Slow(nbytes, 0.005)) < 1.01 * nbytes
