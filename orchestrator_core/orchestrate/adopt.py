@@ -86,6 +86,13 @@ class Verdict:
         """Seconds that Dask alone will take: what a forecast of the plan is to be held against."""
         return self.drawn.default
 
+    def told(self, predicted: float) -> str:
+        """The reason, beside a forecast of so many seconds: people see both, and are not to wonder
+        which of two figures holds."""
+        if not self.adopt:
+            return self.reason
+        return _why(predicted, self.default_predicted, self.pessimistic)
+
     @property
     def holds(self) -> Mapping[str, Hold]:
         """By task name: what is kept back although it is ready."""
@@ -136,7 +143,8 @@ def judge(
     first, long, random = (_corrected(race, races[0], lessons, bound) for race in races)
     races = (first, long, random)
     why_not = ALIKE if alike else _why_not(races, min_gain)
-    return Verdict(not why_not, why_not or _why(races), *races, NONE if why_not else measures)
+    reason = why_not or _why(random.planned, random.default, long)
+    return Verdict(not why_not, reason, *races, NONE if why_not else measures)
 
 
 def _corrected(race: Race, expected: Race, lessons: Lessons, bound: float) -> Race:
@@ -209,10 +217,8 @@ def _why_not(races: tuple[Race, Race, Race], min_gain: float) -> str:
     return f"left to Dask: if tasks run {took} s by Dask's own order; it must not be slower"
 
 
-def _why(races: tuple[Race, Race, Race]) -> str:
-    expected, pessimistic, _ = races
+def _why(planned: float, default: float, long: Race) -> str:
     return (
-        f"planned: it takes {expected.planned:.3g} s against {expected.default:.3g} s by Dask's "
-        f"own order, and {pessimistic.planned:.3g} s against {pessimistic.default:.3g} s if tasks "
-        "run long"
+        f"planned: it takes {planned:.3g} s against {default:.3g} s by Dask's own order, and "
+        f"{long.planned:.3g} s against {long.default:.3g} s if tasks run long"
     )

@@ -55,7 +55,7 @@ def advised(
     remark: str = "",
 ) -> Advice:
     """The verdict on a forecast as advice; arguments as of `advice_on`."""
-    result, reason = forecast.result, remark + verdict.reason
+    result, reason = forecast.result, remark + verdict.told(forecast.expected)
     record = PlanRecord(
         schedule=result.schedule,
         predicted=forecast.expected,

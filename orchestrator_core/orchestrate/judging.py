@@ -52,11 +52,12 @@ def judged(
         bound=bound,
     )
     frugal = not verdict.adopt and is_frugal(found, verdict)
+    predicted = max(verdict.drawn.planned, bound)
     hungry = verdict.adopt and not found.saves and is_hungry(instance, found.result, verdict)
     return Judged(
         adopt=(verdict.adopt or frugal) and not hungry,
-        reason=found.remark + (FRUGAL if frugal else HUNGRY if hungry else verdict.reason),
-        predicted=max(verdict.drawn.planned, bound),
+        reason=found.remark + (FRUGAL if frugal else HUNGRY if hungry else verdict.told(predicted)),
+        predicted=predicted,
         # Without a gain in time there is nothing to hold the forecast against.
         default_predicted=None if frugal else verdict.default_predicted,
         basis=basis,

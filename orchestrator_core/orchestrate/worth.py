@@ -55,6 +55,10 @@ class Worth:
             return f"planned: even if tasks run long its {name} is {figures}"
         return f"left to Dask: if tasks run long the plan's {name} is {figures}"
 
+    def told(self, predicted: float) -> str:
+        """The reason; it speaks of other figures than the seconds that are predicted."""
+        return self.reason
+
 
 def worth(
     expected: Instance,

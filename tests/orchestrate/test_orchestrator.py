@@ -73,6 +73,24 @@ def test_a_flow_never_seen_is_only_observed(store):
     assert "first run" in advice.reason
 
 
+@pytest.mark.parametrize("hasty", [False, True])
+def test_the_reason_and_the_forecast_tell_the_same_seconds(store, hasty):
+    """Of tasks that take now more and now less, the forecast is a mean over draws; the reason told
+    what the plan takes if each of them keeps to its usual time."""
+    learned(store)
+    run = ran(sweep(), two_workers(), Orchestrator(store).advise(sweep(), two_workers(), "sweep"))
+    slower = [replace(task, end=task.end + 0.3 * task.seconds) for task in run.tasks]
+    store.add_run(replace(run, run_id=uuid.uuid4().hex, tasks=tuple(slower)))
+    advice = Orchestrator(store, hasty=hasty, budget=Budget(seconds=0.02)).advise(
+        sweep(), two_workers(), "sweep"
+    )
+    plan = advice.plan
+    assert advice.adopted, advice.reason
+    figures = f"it takes {plan.predicted:.3g} s against {plan.default_predicted:.3g} s by Dask's"
+    assert advice.reason.startswith(f"planned: {figures}")
+    assert plan.reason == advice.reason
+
+
 def test_the_second_run_is_planned_from_what_the_first_one_taught(store):
     learned(store)
     advice = Orchestrator(store).advise(sweep(), two_workers(), "sweep")
