@@ -94,7 +94,9 @@ class Session:
             self.recorder.has_run,
         )
         self.announcing = Announcing(self.announcements, self.recorder, self.steering, self.control)
-        self.elastic = Elastic(scheduler, self.roster, self.control.remaining, self.fault)
+        self.elastic = Elastic(
+            scheduler, self.roster, self.control.remaining, self.control.has_runs, self.fault
+        )
         self.settled = Settled()
         self.advisory = Advisory(make_advisor, self.fault, self._ready)
         self._own = options, self.advisory

@@ -15,7 +15,7 @@ import asyncio
 import logging
 import pickle
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -68,13 +68,16 @@ class Elastic:
         scheduler: Scheduler,
         roster: Roster,
         runs: Callable[[], Sequence[Remaining]],
+        are_any: Callable[[], bool],
         fault: Callable[[str, Exception], None],
         refresh: float = REFRESH_SECONDS,
     ) -> None:
-        """`runs` names the planned runs under way; `fault` is told what fails, and does not raise;
-        `refresh` is the time between two thoughts, in seconds."""
+        """`runs` tells what is left of the planned runs under way, which takes a while; `are_any`,
+        whether there are any; `fault` is told what fails, and does not raise; `refresh` is the time
+        between two thoughts, in seconds."""
         self._scheduler, self._roster = scheduler, roster
-        self._runs, self._fault, self._refresh = runs, fault, refresh
+        self._runs, self._are_any = runs, are_any
+        self._fault, self._refresh = fault, refresh
         self._replaced: list[Replaced] = []
         self._loop = asyncio.get_running_loop()
         self._answer: Answer | None = None
@@ -113,10 +116,9 @@ class Elastic:
 
     def _workers(self, usual: int, duration: Any) -> int:
         """Ours; where others want workers too, or memory is scarce, at least as many as usual."""
-        runs = tuple(self._runs())
-        if runs and duration is not None:
-            self._think_again(runs, float(parse_timedelta(duration)))
-        answer = self._fresh(runs)
+        if duration is not None and self._are_any():
+            self._think_again(float(parse_timedelta(duration)))
+        answer = self._fresh()
         if answer is None:
             return usual
         wanted = answer.advice.workers
@@ -148,7 +150,7 @@ class Elastic:
         """Who goes; None if that is not ours to say."""
         if target is None and number is None:
             return None
-        answer = self._fresh(self._runs())
+        answer = self._fresh()
         if answer is None or not answer.followed or self._has_others(answer):
             return None
         if number is None:
@@ -167,9 +169,9 @@ class Elastic:
 
     # --- facts -------------------------------------------------------------------------------
 
-    def _fresh(self, runs: Collection[Remaining]) -> Answer | None:
+    def _fresh(self) -> Answer | None:
         answer = self._answer
-        if answer is None or not runs:
+        if not self._are_any() or answer is None:
             return None
         return answer if monotonic() <= answer.until else None
 
@@ -191,18 +193,21 @@ class Elastic:
 
     # --- thinking ----------------------------------------------------------------------------
 
-    def _think_again(self, runs: tuple[Remaining, ...], seconds: float) -> None:
-        """In a thread, if it is time to."""
-        if self._thinking or monotonic() < self._next:
+    def _think_again(self, seconds: float) -> None:
+        """In a thread, if it is time to; before, nobody tells what is left of each run."""
+        began = monotonic()
+        if self._thinking or began < self._next:
+            return
+        runs = tuple(self._runs())
+        if not runs:
             return
         workers = self._scheduler.workers.items()
         held = {self._roster.name(address): float(ws.nbytes) for address, ws in workers}
         self._thinking = True
-        think = partial(self._think, Question(runs, held, seconds))
+        think = partial(self._think, Question(runs, held, seconds), began)
         threading.Thread(target=think, name="orchestrator-elastic", daemon=True).start()
 
-    def _think(self, question: Question) -> None:
-        began = monotonic()
+    def _think(self, question: Question, began: float) -> None:
         advice: Recommendation | Exception | None
         try:
             advice = thought(question)

@@ -49,7 +49,12 @@ def elastic_on(
 ) -> Elastic:
     roster = Roster(scheduler)
     elastic = Elastic(
-        scheduler, roster, runs, lambda where, error: faults.append((where, error)), refresh=0.0
+        scheduler,
+        roster,
+        runs,
+        lambda: bool(runs()),
+        lambda where, error: faults.append((where, error)),
+        refresh=0.0,
     )
     elastic.install()
     return elastic
@@ -310,7 +315,7 @@ async def test_of_the_workers_that_a_task_is_pinned_to_one_stays(
     strict = c.submit(add, gate, key="strict", workers=two)
     loose = c.submit(add, gate, key="loose", workers=[workers[0].address], allow_other_workers=True)
     await until(lambda: {"strict", "loose"} <= set(s.tasks))
-    elastic = Elastic(s, Roster(s), list, lambda where, error: None)
+    elastic = Elastic(s, Roster(s), list, lambda: False, lambda where, error: None)
     order = [s.workers[address] for address in reversed(two)]
     assert elastic.spare(order) == order[:1]
     await Event("go").set()
@@ -411,6 +416,29 @@ async def test_an_answer_lasts_until_the_next_could_be_there(
     assert s.adaptive_target() == 6
     now += 10.0
     assert s.adaptive_target() == usual
+    elastic.uninstall()
+
+
+@cluster_test()
+async def test_what_is_left_of_the_runs_is_told_for_a_new_thought_alone(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """Of 20,000 tasks it takes the event loop tenths of a second, and a cluster asks twice each
+    second: how many workers it should have, and which may go."""
+    asked: list[int] = []
+    run = run_of(s, [f"t-{i}" for i in range(6)])
+
+    def runs() -> Sequence[Remaining]:
+        asked.append(len(asked))
+        return [run]
+
+    elastic = Elastic(s, Roster(s), runs, lambda: True, lambda where, error: None, refresh=3600.0)
+    elastic.install()
+    await told(c, 6)
+    for _ in range(3):
+        assert await target_of(c) == 6
+        s.workers_to_close(target=1)
+    assert asked == [0]
     elastic.uninstall()
 
 
