@@ -270,8 +270,10 @@ class Session:
         self.recorder.watch(rest.open, rest)
 
     def _note_work(self, run: GraphRun) -> None:
-        """What had been done when it began was not for it."""
-        run.worked_before, run.executed_before = self.worked.now(), self.worked.executed
+        """What had been done when it began was not for it, but for what is its own already."""
+        own = sum([ended[4] - ended[3] for ended in run.ended])
+        run.worked_before = self.worked.now() - own
+        run.executed_before = self.worked.executed - len(run.ended)
 
     def _begin_early(self) -> None:
         """A worker is there: graphs of which nothing has begun or gone meanwhile begin."""

@@ -159,12 +159,20 @@ class GraphRun:
         return run
 
     def cede(self, rest: GraphRun) -> None:
-        """The tasks of `rest` that have not come to an end are its own from now on."""
+        """The tasks of `rest` are its own from now on, and so are those executions of them that
+        ended since it was asked about."""
+        theirs = rest.snapshot.place
         rest._open &= self._open
         self._open -= rest._open
-        kept = self.snapshot.place.keys() - rest._open
-        self.snapshot, self.wanted = self.snapshot.part(kept), self.wanted - rest._open
-        n = len(rest._open)
+        n, sooner = len(rest._open), rest.started_at - self.started_at
+        rest._ended = [_earlier(each, sooner) for each in self._ended if each[0] in theirs]
+        rest._dropped = [key for key in self._dropped if key in theirs]
+        rest._outcomes.update([each[1] for each in rest._ended])
+        rest._outcomes.update(["cancelled" for _ in rest._dropped])
+        self._ended = [each for each in self._ended if each[0] not in theirs]
+        self._dropped = [key for key in self._dropped if key not in theirs]
+        kept = self.snapshot.place.keys() - theirs.keys()
+        self.snapshot, self.wanted = self.snapshot.part(kept), self.wanted - theirs.keys()
         self.decline(f"{self.reason}; {n} tasks were planned as a run of their own later on")
         self.afterwards = None
         if not self._open:
@@ -197,3 +205,9 @@ class GraphRun:
         if plan is None or plan.adopted == self.adopted:
             return plan
         return replace(plan, adopted=self.adopted, reason=self.reason)
+
+
+def _earlier(ended: Ended, seconds: float) -> Ended:
+    """The same by a clock that started so much later."""
+    start, end = (max(0.0, moment - seconds) for moment in ended[3:5])
+    return (*ended[:3], start, end, *ended[5:])

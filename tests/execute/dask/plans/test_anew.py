@@ -265,6 +265,41 @@ async def test_a_plan_for_what_has_ended_meanwhile_is_no_run_of_its_own(
 
 
 @cluster_test(**NO_MEMORY)
+async def test_a_run_of_its_own_has_all_the_tasks_that_it_was_asked_about(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    """Four of its eight end while it is thought about: the record of the others, with the plan of
+    all, told of a run that took half as long as forecast."""
+    advisor = Pondering()
+    plugin = plugin_of(advisor)
+    session = await start(s, plugin)
+    firsts = [f"a{i}" for i in range(4)]
+    graph: dict[str, Any] = {f"b{i}": (wait_for, "go") for i in range(2)}
+    graph |= dict.fromkeys(firsts, (add,))
+    graph |= {f"c{i}": (wait_for, "later", *firsts) for i in range(4)}
+    futures = c.get(graph, list(graph), sync=False)
+    await both_blocked(s)
+    async with Worker(s.address, nthreads=2, name=NEW, memory_limit=0):
+        await until(lambda: not session.advisory.is_ready)
+        await until(lambda: all(s.tasks[key].state == "memory" for key in firsts))  # type: ignore[index]
+        advisor.go.set()
+        await until(lambda: len(session.runs) == 2)
+        assert session.runs[1].open == {f"c{i}" for i in range(4)}
+        await Event("later").set()
+        await Event("go").set()
+        assert await c.gather(futures) == [1] * len(graph)
+        await stop(s, plugin)
+    rest, first = sorted(advisor.runs, key=lambda run: run.mode, reverse=True)
+    asked = {name for name in graph if not name.startswith("b")}
+    assert set(rest.graph.names) == {task.task for task in rest.tasks} == asked
+    assert set(first.graph.names) == {task.task for task in first.tasks} == {"b0", "b1"}
+    assert all(0 <= task.start <= task.end <= rest.seconds for task in rest.tasks)
+    ends = {task.task: task.end for task in rest.tasks}
+    assert max(ends[key] for key in firsts) <= min(ends[f"c{i}"] for i in range(4))
+    assert "; 4 tasks were planned as a run of their own" in first.reason
+
+
+@cluster_test(**NO_MEMORY)
 async def test_one_more_of_the_same_is_no_reason_to_ask(
     c: Client, s: Scheduler, a: Worker, b: Worker
 ) -> None:
