@@ -48,7 +48,8 @@ class Process:
         self.store = ScheduleStore(path)
         self.memory = Memory(self.store, in_memory=True)
         assert self.memory.refresh()
-        planner = Forecaster(self.memory, budget=Budget(seconds=0.02))
+        # Steps, not seconds: on a busy machine a search of some milliseconds finds anything.
+        planner = Forecaster(self.memory, budget=Budget(iterations=20))
         self.quick = AtOnce(planner.schedule, self.memory)
 
     def asked(

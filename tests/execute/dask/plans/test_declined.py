@@ -33,6 +33,7 @@ def run(*hints: Hint) -> Any:
     keys = [f"t{i}" for i in range(len(hints))]
     snapshot = SimpleNamespace(
         prefixes=["t"] * len(hints),
+        stored={},
         inputs=[()] * len(hints),
         hints=dict(zip(keys, hints, strict=True)),
     )
