@@ -38,6 +38,18 @@ def is_precise(dtype: Any) -> bool:
     return bool(is_inexact and jnp.finfo(dtype).bits >= 16)  # type: ignore[no-untyped-call]
 
 
+def in_bits(dtype: Any, bits: int, least: int = 16) -> Any:
+    """The type with so many bits, 32 or 64, of real or complex numbers that have `least` or more,
+    but fewer than that; others as they are."""
+    if not jnp.issubdtype(dtype, jnp.inexact):
+        return dtype
+    has = jnp.finfo(dtype).bits  # type: ignore[no-untyped-call]
+    if not least <= has < bits:
+        return dtype
+    is_complex = jnp.issubdtype(dtype, jnp.complexfloating)
+    return np.dtype(f"complex{2 * bits}" if is_complex else f"float{bits}")
+
+
 def keeps_all_bits(node: Node) -> bool:
     """Does a `reduce_precision` leave numbers as they are? `jax.checkpoint` writes such."""
     info: Any = jnp.finfo(node.output.dtype)  # type: ignore[no-untyped-call]

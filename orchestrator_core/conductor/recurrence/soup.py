@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
+
 from orchestrator_core.conductor import _jax
+from orchestrator_core.conductor.facts.number_types import in_bits
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.node import Node
@@ -84,21 +87,26 @@ class Soup:
     def avals(self) -> list[Any]:
         return [self.aval(part) for part in self.parts]
 
-    def on(self, parts: Sequence[int], atoms: Mapping[Value, Any]) -> Product:
-        """Some parts of the product of two tuples, each with one place along its axis."""
+    def long(self, dtype: Any, bits: int) -> Any:
+        """The type in which a type of the operation is reckoned in so many bits. What it rounds
+        to fewer than all of its parts have stays so: that is what it does."""
+        own = [each.dtype for each in self.avals if _jax.is_inexact(each.dtype)]
+        least = min((_bits(each) for each in own), default=bits)
+        return in_bits(dtype, bits, max(SHORTEST, least))
+
+    def on(self, parts: Sequence[int], atoms: Mapping[Value, Any], bits: int) -> Product:
+        """Some parts of the product of two tuples, each with one place along its axis, in numbers
+        of so many bits at least."""
 
         def product(left: Mapping[int, Any], right: Mapping[int, Any]) -> list[Any]:
-            known: dict[int, dict[int, Any]] = {}
-            return [
-                _value(self, self.products.pattern[part], (left, right), atoms, known)
-                for part in parts
-            ]
+            made = _Made(self, (left, right), atoms, bits)
+            return [made.value(*self.products.pattern[part]) for part in parts]
 
         return product
 
-    def on_all(self, atoms: Mapping[Value, Any]) -> Any:
+    def on_all(self, atoms: Mapping[Value, Any], bits: int) -> Any:
         """The same of all parts, as an operation on lists."""
-        product = self.on(self.parts, atoms)
+        product = self.on(self.parts, atoms, bits)
 
         def operation(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
             sides = [dict(zip(self.parts, side, strict=True)) for side in (left, right)]
@@ -110,41 +118,57 @@ class Soup:
 Product = Callable[[Mapping[int, Any], Mapping[int, Any]], list[Any]]
 
 
-def _value(
-    soup: Soup,
-    pattern: tuple[int, int],
-    sides: Sequence[Mapping[int, Any]],
-    atoms: Mapping[Value, Any],
-    known: dict[int, dict[int, Any]],
-) -> Any:
-    """What a pattern's formula makes of two tuples."""
-    number, first = pattern
-    term = soup.terms.all[number]
-    if isinstance(term, Leaf):
-        return sides[term.place - first][term.array]
-    done = known.setdefault(first, {})
-    if number not in done:
-        inputs = [
-            _value(soup, (each, first), sides, atoms, known)
-            if isinstance(each, int)
-            else _array(each, atoms)
-            for each in term.inputs
-        ]
-        done[number] = _at_one_place(term, inputs)
-    return done[number]
+SHORTEST = 16
+"""Bits of a number; what is rounded to fewer is another one."""
+
+TYPES = ("new_dtype", "dtype", "preferred_element_type")
+"""Parameters that say which type is made."""
 
 
-def _array(atom: Atom, atoms: Mapping[Value, Any]) -> Any:
-    return atom.value if isinstance(atom, Literal) else atoms[atom]
+def _bits(dtype: Any) -> int:
+    return int(jnp.finfo(dtype).bits)  # type: ignore[no-untyped-call]
 
 
-def _at_one_place(term: Formula, inputs: Sequence[Any]) -> Any:
-    params = dict(term.node.params)
-    for name in ("shape", "new_sizes", "limit_indices"):
-        if params.get(name) is not None:
-            sizes = params[name]
-            params[name] = tuple(1 if k == term.axis else n for k, n in enumerate(sizes))
-    return _jax.bind(term.node.primitive, inputs, params)[0]
+class _Made:
+    """What formulas make of two tuples.
+
+    Args:
+        bits: in numbers of so many, at least.
+    """
+
+    def __init__(
+        self, soup: Soup, sides: Sequence[Mapping[int, Any]], atoms: Mapping[Value, Any], bits: int
+    ) -> None:
+        self._soup, self._sides, self._atoms, self._bits = soup, sides, atoms, bits
+        self._known: dict[tuple[int, int], Any] = {}
+
+    def value(self, number: int, first: int) -> Any:
+        """Of a formula, whose left places begin at the first."""
+        term = self._soup.terms.all[number]
+        if isinstance(term, Leaf):
+            return self._sides[term.place - first][term.array]
+        if (number, first) not in self._known:
+            inputs = [
+                self.value(each, first) if isinstance(each, int) else self._array(each)
+                for each in term.inputs
+            ]
+            self._known[number, first] = self._at_one_place(term, inputs)
+        return self._known[number, first]
+
+    def _array(self, atom: Atom) -> Any:
+        array = atom.value if isinstance(atom, Literal) else self._atoms[atom]
+        return jnp.asarray(array, self._soup.long(atom.dtype, self._bits))
+
+    def _at_one_place(self, term: Formula, inputs: Sequence[Any]) -> Any:
+        params = dict(term.node.params)
+        for name in ("shape", "new_sizes", "limit_indices"):
+            if params.get(name) is not None:
+                sizes = params[name]
+                params[name] = tuple(1 if k == term.axis else n for k, n in enumerate(sizes))
+        for name in TYPES:
+            if params.get(name) is not None:
+                params[name] = self._soup.long(params[name], self._bits)
+        return _jax.bind(term.node.primitive, inputs, params)[0]
 
 
 def soups(graph: Graph) -> Iterator[Soup]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor.cost import price
-from orchestrator_core.conductor.facts.monoid import is_associative
+from orchestrator_core.conductor.facts.monoid import BITS, is_associative
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.needed import needed
@@ -126,7 +126,7 @@ def _refusal(soup: Soup, goal: Goal) -> str:
         return "in another order its products are rounded otherwise"
     if not all(part in soup.products.pattern for part in soup.parts):
         return "it is too short to tell the operation"
-    if not is_associative(soup.on_all(_random(soup)), soup.avals):
+    if not is_associative(soup.on_all(_random(soup), BITS), soup.avals):
         return "its operation is not associative"
     return ""
 
