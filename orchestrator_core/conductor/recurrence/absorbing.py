@@ -28,14 +28,10 @@ from orchestrator_core.conductor.recurrence.gathered import (
     needs,
     place_of,
 )
+from orchestrator_core.conductor.recurrence.lost import LONG, lost_in
 from orchestrator_core.conductor.recurrence.splice import spliced
 
 Slice = tuple[Value, Spec]
-
-LONG = 256
-"""Steps from which on a sum hands on what it has lost (W. Kahan, "Further remarks on reducing
-truncation errors", 1965). One after another, terms are added to ever more beside which they are
-small: ten thousand equal ones were off by 1e-4 in 32 bits."""
 
 
 class Absorbing:
@@ -173,7 +169,7 @@ class Absorbing:
             more = more + lost[node] if node in lost else more
             made.append(before + more)
             if node in lost:
-                lost[node] = _lost(before, more, made[-1])
+                lost[node] = lost_in(before, more, made[-1])
         return [*made, *lost.values()]
 
     def _slice(self, atom: Atom, spec: Spec, known: dict[Slice, Any], tile: Tile) -> Any:
@@ -187,14 +183,6 @@ class Absorbing:
         pairs = zip(node.inputs, _needs(node, spec), strict=True)
         arrays = [self._slice(each, part, known, tile) for each, part in pairs]
         return rule_of(node).evaluate(node, spec, arrays, tile)
-
-
-def _lost(one: Any, other: Any, total: Any) -> Any:
-    """What rounding has taken from a sum of two, exactly (D. Knuth, "The Art of Computer
-    Programming", 2, 4.2.2); of what is not finite nothing."""
-    added = total - one
-    lost = (one - (total - added)) + (other - added)
-    return jnp.where(jnp.isfinite(lost), lost, jnp.zeros_like(lost))
 
 
 def _needs(node: Node, spec: Spec) -> Sequence[Spec]:

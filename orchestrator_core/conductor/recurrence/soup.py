@@ -26,6 +26,8 @@ from orchestrator_core.conductor.recurrence.terms import Formula, Leaf, Terms, t
 Sliced = tuple[Value, int]
 """An array and the axis along which it is sliced."""
 
+ADDS = ("add", "add_any")
+
 LONGEST = 1 << 15
 """Places; longer ones are left alone, since they are looked at one by one."""
 
@@ -86,6 +88,16 @@ class Soup:
     @property
     def avals(self) -> list[Any]:
         return [self.aval(part) for part in self.parts]
+
+    def is_sum(self, part: int) -> bool:
+        """Is a part of the product that of the left and that of the right, added up?"""
+        number, first = self.products.pattern[part]
+        term = self.terms.all[number]
+        if not isinstance(term, Formula) or term.node.name not in ADDS:
+            return False
+        sides = {Leaf(part, first), Leaf(part, first + 1)}
+        read = [self.terms.all[each] for each in term.inputs if isinstance(each, int)]
+        return len(read) == 2 and set(read) == sides and _jax.is_inexact(self.aval(part).dtype)
 
     def long(self, dtype: Any, bits: int) -> Any:
         """The type in which a type of the operation is reckoned in so many bits. What it rounds

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.recurrence.lost import LONG, lost_in
 from orchestrator_core.conductor.recurrence.soup import Soup
 from orchestrator_core.conductor.recurrence.splice import spliced
 
@@ -48,25 +49,34 @@ def looped(
     product = soup.on(carried, constants or {}, BITS)
     types = {part: soup.long(soup.aval(part).dtype, BITS) for part in parts}
 
+    sums = [part for part in carried if soup.length >= LONG and soup.is_sum(part)]
+
     def step(carry: Any, now: Any) -> Any:
-        is_first, xs = now
+        (before, lost), (is_first, xs) = carry, now
         right = {
             part: jnp.expand_dims(x, axis).astype(types[part])
             for part, x, axis in zip(parts, xs, axes, strict=True)
         }
-        made = product(dict(zip(carried, carry, strict=True)), right)
-        new = [
-            jnp.where(is_first, right[part], each) for part, each in zip(carried, made, strict=True)
-        ]
-        kept = [new[carried.index(part)] for part in soup.results]
-        return new, [
-            jnp.squeeze(each, soup.arrays[part][1]).astype(soup.aval(part).dtype)
-            for each, part in zip(kept, soup.results, strict=True)
+        made = dict(zip(carried, product(before, right), strict=True))
+        for part in sums:
+            more = right[part] + lost[part]
+            made[part] = before[part] + more
+            lost = lost | {part: _fixed(lost_in(before[part], more, made[part]))}
+        new = {part: jnp.where(is_first, right[part], each) for part, each in made.items()}
+        return (new, lost), [
+            jnp.squeeze(new[part], soup.arrays[part][1]).astype(soup.aval(part).dtype)
+            for part in soup.results
         ]
 
-    start = [jnp.zeros(soup.aval(part).shape, types[part]) for part in carried]
+    start = {part: jnp.zeros(soup.aval(part).shape, types[part]) for part in carried}
+    nothing = {part: start[part] for part in sums}
     is_first = jnp.arange(soup.length) == 0
-    _, ys = jax.lax.scan(step, start, (is_first, slices))
+    _, ys = jax.lax.scan(step, (start, nothing), (is_first, slices))
     return [
         jnp.moveaxis(y, 0, soup.arrays[part][1]) for y, part in zip(ys, soup.results, strict=True)
     ]
+
+
+def _fixed(lost: Any) -> Any:
+    """Of real numbers it is always nothing, and so are its derivatives."""
+    return jax.lax.stop_gradient(lost)

@@ -126,6 +126,14 @@ def test_a_loop_carries_numbers_of_32_bits(dtype: str, name: str, expected: Any)
     assert np.allclose(made.astype("float32"), wanted[:, None], rtol=1e-2)
 
 
+def test_a_long_sum_is_as_exact_as_that_of_a_scan() -> None:
+    """8000 times 0.1, one after another, are off by 6e-5 in 32 bits; the scan by 2e-7."""
+    arrays = [jnp.full((8000, 2), 0.1, "float32")]
+    loop, sites, _ = rewritten(alone(jnp.add), arrays, SMALLER)
+    assert [site.chosen for site in sites if site.found == "a parallel scan"] == ["a plain loop"]
+    assert max(errors(alone(jnp.add), run(loop, arrays), arrays)) < 1e-6
+
+
 def test_gradients_of_few_bits_are_taken_in_32() -> None:
     """Each of the terms goes into all sums after it: the first into 1000 of them."""
 
