@@ -8,7 +8,7 @@ without a single shuffle. The result is that of the loop's order of operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.recurrence.products import LEFT, RIGHT, Products
-from orchestrator_core.conductor.recurrence.terms import Formula, Leaf, Terms, terms_of
+from orchestrator_core.conductor.recurrence.terms import Formula, Leaf, Terms, plain, terms_of
 
 Sliced = tuple[Value, int]
 """An array and the axis along which it is sliced."""
@@ -78,6 +78,29 @@ class Soup:
                 todo += [each for each in term.inputs if isinstance(each, int)]
                 found.update(dict.fromkeys(each for each in term.inputs if isinstance(each, Value)))
         return list(found)
+
+    @property
+    def looks(self) -> Hashable:
+        """What the operation does, apart from which arrays it is of."""
+        parts = {part: k for k, part in enumerate(self.parts)}
+        atoms = {value: k for k, value in enumerate(self.constants)}
+        rows: dict[tuple[int, int], Hashable] = {}
+        names: dict[tuple[int, int], int] = {}
+
+        def name(each: int | Atom, first: int) -> Hashable:
+            if not isinstance(each, int):
+                return ("atom", atoms[each], each.aval) if each in atoms else plain(each)
+            term = self.terms.all[each]
+            if isinstance(term, Leaf):
+                return "part", parts[term.array], term.place - first
+            if (each, first) not in names:
+                row = term.same, *(name(one, first) for one in term.inputs)
+                names[each, first] = len(names)
+                rows[each, first] = row
+            return "term", names[each, first]
+
+        ends = tuple(name(*self.products.pattern[part]) for part in self.parts)
+        return tuple(map(str, self.avals)), ends, tuple(rows.values())
 
     def aval(self, part: int) -> Any:
         """Of one place."""

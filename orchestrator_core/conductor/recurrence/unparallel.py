@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -12,9 +12,8 @@ from orchestrator_core.conductor.cost import price
 from orchestrator_core.conductor.facts.monoid import BITS, is_associative
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
-from orchestrator_core.conductor.ir.needed import needed
 from orchestrator_core.conductor.ir.node import Node
-from orchestrator_core.conductor.ir.value import Value
+from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.recurrence.absorb import absorb, absorb_shared
 from orchestrator_core.conductor.recurrence.derived import derived, in_loops
 from orchestrator_core.conductor.recurrence.name import NAME
@@ -32,20 +31,22 @@ and 129 times as long."""
 
 def unparallel(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """All parallel scans of a graph."""
-    sites = []
+    sites, associative = [], dict[Hashable, bool]()
     for soup in list(soups(graph)):
-        graph, site = _tried(graph, soup, goal)
+        graph, site = _tried(graph, soup, goal, associative)
         sites.append(site)
     return graph, sites
 
 
-def _tried(graph: Graph, soup: Soup, goal: Goal) -> tuple[Graph, Site]:
+def _tried(
+    graph: Graph, soup: Soup, goal: Goal, associative: dict[Hashable, bool]
+) -> tuple[Graph, Site]:
     nodes = _nodes(graph, soup)
     source = next((node.source for node in nodes if node.source), "")
     known = goal.decided(NAME, source, FOUND)
     if known is not None and not known.is_changed:
         return graph, known
-    reason = _refusal(soup, goal)
+    reason = _refusal(soup, goal, associative)
     if reason:
         return graph, Site(NAME, source, FOUND, AS_IT_IS, reason)
     try:
@@ -121,12 +122,17 @@ def _alone(soup: Soup, nodes: Sequence[Node]) -> Graph:
     return Graph(tuple(given), tuple(soup.results.values()), tuple(nodes), {})
 
 
-def _refusal(soup: Soup, goal: Goal) -> str:
+def _refusal(soup: Soup, goal: Goal, associative: dict[Hashable, bool]) -> str:
+    """`associative`: of operations by their looks, which may be equal in many layers."""
     if goal.is_strict:
         return "in another order its products are rounded otherwise"
     if not all(part in soup.products.pattern for part in soup.parts):
         return "it is too short to tell the operation"
-    if not is_associative(soup.on_all(_random(soup), BITS), soup.avals):
+    looks = soup.looks
+    if looks not in associative:
+        operation = soup.on_all(_random(soup), BITS)
+        associative[looks] = is_associative(operation, soup.avals)
+    if not associative[looks]:
         return "its operation is not associative"
     return ""
 
@@ -139,11 +145,13 @@ def _random(soup: Soup) -> Mapping[Value, Any]:
 
 
 def _nodes(graph: Graph, soup: Soup) -> list[Node]:
-    """All that is done for the results alone."""
-    given = {value for value, _ in soup.arrays}
-    wanted = needed(graph, soup.results.values())
-    return [
-        node
-        for node in graph.nodes
-        if any(o in wanted and o in soup.terms.at and o not in given for o in node.outputs)
-    ]
+    """All that is done for the results alone, back to the arrays that it is a scan of: others of
+    the same length may come before it."""
+    given = {soup.arrays[part][0] for part in soup.parts}
+    wanted: set[Atom] = set(soup.results.values())
+    found = []
+    for node in reversed(graph.nodes):
+        if any(o in wanted and o in soup.terms.at and o not in given for o in node.outputs):
+            found.append(node)
+            wanted.update(node.inputs)
+    return found[::-1]

@@ -16,6 +16,7 @@ from orchestrator_core.conductor import Goal
 from orchestrator_core.conductor.cost import Device, on_device
 from orchestrator_core.conductor.cost.known_devices import known_device
 from orchestrator_core.conductor.facts.monoid import is_associative
+from orchestrator_core.conductor.recurrence import unparallel
 from tests.conductor.recurrence.judged import errors, normal, rewritten, run
 
 CPU, H200 = known_device("cpu", "cpu"), known_device("NVIDIA H200", "gpu")
@@ -158,6 +159,31 @@ def test_less_memory_is_not_worth_any_time(device: Device, is_changed: bool) -> 
         _, (site, *_), _ = rewritten(last(affine), normal((4096, 8), (4096, 8)), SMALLER)
     assert site.is_changed == is_changed
     assert is_changed or "less memory, but" in site.reason
+
+
+def test_what_operations_do_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers are alike. Another number in an operation makes it another one, and what is left as
+    it is stands against none of those after it."""
+
+    def scaled(scale: float) -> Any:
+        return lambda a, b: scale * (a + b)
+
+    def layers(x: Any) -> Any:
+        for scale in (1.0, 1.0, 2.0, 1.0, 2.0):
+            x = jnp.tanh(lax.associative_scan(scaled(scale), x))
+        return x
+
+    tried: list[Any] = []
+
+    def counted(operation: Any, avals: Any) -> bool:
+        tried.append(avals)
+        return is_associative(operation, avals)
+
+    monkeypatch.setattr(unparallel, "is_associative", counted)
+    _, sites, _ = rewritten(layers, normal((16, 2)))
+    found = [site.is_changed for site in sites if site.found == "a parallel scan"]
+    assert found == [True, True, False, True, False]
+    assert len(tried) == 2
 
 
 def test_a_scan_changed_by_hand_is_none() -> None:
