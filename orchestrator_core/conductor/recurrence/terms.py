@@ -78,6 +78,9 @@ def terms_of(graph: Graph, arrays: Sequence[tuple[Value, int]]) -> Terms:
 
 
 def _made(graph: Graph, terms: Terms, node: Node, length: int) -> tuple[int, np.ndarray] | None:
+    first = node.inputs[0]
+    if _is_same(node) and isinstance(first, Value):
+        return terms.at.get(first)
     shuffle = {"slice": _slice, "pad": _pad, "concatenate": _concatenate}.get(node.name)
     found = None if shuffle is None else shuffle(terms, node)
     if found is not None:
@@ -96,6 +99,11 @@ def _made(graph: Graph, terms: Terms, node: Node, length: int) -> tuple[int, np.
     if size >= length or any(isinstance(c, np.ndarray) and NOTHING in c for c in columns):
         return None
     return axis, _formulas(terms, node, axis, columns, size)
+
+
+def _is_same(node: Node) -> bool:
+    """Does it make what it reads? So does JAX with numbers whose type Python has left open."""
+    return node.name == "convert_element_type" and node.inputs[0].dtype == node.output.dtype
 
 
 def _formulas(terms: Terms, node: Node, axis: int, columns: Sequence[Any], size: int) -> np.ndarray:
