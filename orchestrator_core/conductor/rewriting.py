@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from collections.abc import Mapping
-from time import monotonic
 
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
-from orchestrator_core.conductor.rewrite import SPENT, WHOLE, Rewrite, tried
-from orchestrator_core.conductor.site import AS_IT_IS, Site
+from orchestrator_core.conductor.rewrite import SPENT, Remaining, Rewrite, tried
+from orchestrator_core.conductor.site import Site
 from orchestrator_core.conductor.tile.factors import with_factors_in_order
 
 REWRITES: Mapping[str, str] = {
@@ -40,7 +38,7 @@ def rewritten(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 
 def _by_all(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
-    until = monotonic() + goal.budget_s
+    remaining = Remaining(goal)
     sites: list[Site] = []
     for name, place in (*REWRITES.items(), *AGAIN.items()):
         if not goal.permits(name):
@@ -48,13 +46,13 @@ def _by_all(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
         left_alone = _left_alone(name, goal)
         if left_alone is not None:
             sites += [site for site in left_alone if site not in sites]
-        elif (left := until - monotonic()) > 0:
-            rest = dataclasses.replace(goal, budget_s=left)
+            continue
+        rest = remaining.goal()
+        found = remaining.untried(name)
+        if rest is not None:
             graph, found = tried(name, _loaded(place), graph, rest)
-            sites += found
-        else:
-            untried = Site(name, "", WHOLE, AS_IT_IS, SPENT)
-            sites += [] if untried in sites else [untried]
+        # That there was no time for all of it is said once.
+        sites += [site for site in found if site.reason != SPENT or site not in sites]
     return graph, sites
 
 

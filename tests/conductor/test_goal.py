@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
-from orchestrator_core.conductor import conduct
+from orchestrator_core.conductor import conduct, rewrite
 from orchestrator_core.conductor.goal import REWRITES, Goal, goal_of
 from orchestrator_core.conductor.ir.graph import Graph
+from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.rewrite import SPENT
 from orchestrator_core.conductor.rewriting import REWRITES as REGISTERED
 from orchestrator_core.conductor.rewriting import rewritten
 from orchestrator_core.conductor.site import Site
@@ -96,6 +100,32 @@ def test_a_rewrite_for_which_no_seconds_are_left_is_named() -> None:
     _, sites = rewritten(Graph((), (), (), {}), Goal(budget_s=0, deny=frozenset({"loops"})))
     assert [site.rewrite for site in sites] == [each for each in REWRITES if each != "loops"]
     assert {site.reason for site in sites} == {"not tried: the seconds of budget_s were spent"}
+
+
+def test_bodies_of_loops_share_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four loops, each of whose bodies takes 20 of 50 seconds: the third is begun with 10 left, and
+    nobody looks at the fourth, nor at the function around them."""
+
+    def loops(x: jax.Array) -> jax.Array:
+        for _ in range(4):
+            x = jax.lax.fori_loop(0, 3, lambda _, x: jnp.sin(x), x)
+        return x
+
+    given: list[float] = []
+    clock = 0.0
+
+    def takes_20_seconds(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
+        nonlocal clock
+        clock += 20.0
+        given.append(goal.budget_s)
+        return graph, []
+
+    monkeypatch.setattr(rewrite, "monotonic", lambda: clock)
+    graph = read(jax.make_jaxpr(loops)(jnp.ones(3)))
+    after, (site,) = rewrite.in_bodies("tiling", takes_20_seconds, graph, Goal(budget_s=50))
+    assert after is graph
+    assert given == [50, 30, 10]
+    assert (site.rewrite, site.reason) == ("tiling", SPENT)
 
 
 def test_decisions_of_a_pinned_plan() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from time import monotonic
 
 from orchestrator_core.conductor.algebra.choices import numbers_outside
 from orchestrator_core.conductor.algebra.convolutions import folded_into
@@ -17,7 +16,7 @@ from orchestrator_core.conductor.algebra.trees import as_trees
 from orchestrator_core.conductor.algebra.turned import turned
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
-from orchestrator_core.conductor.rewrite import WHOLE, Rewrite, in_bodies, tried
+from orchestrator_core.conductor.rewrite import WHOLE, Remaining, Rewrite, in_bodies, tried
 from orchestrator_core.conductor.site import Site
 from orchestrator_core.words import plural
 
@@ -41,13 +40,14 @@ def _in_turn(
     improvements: Mapping[str, Rewrite], graph: Graph, goal: Goal
 ) -> tuple[Graph, list[Site]]:
     """One after another within the goal's budget; one that fails costs itself alone."""
-    until = monotonic() + goal.budget_s
+    remaining = Remaining(goal)
     sites: list[Site] = []
     for part, improve in improvements.items():
-        if monotonic() < until:
-            graph, more = tried(NAME, improve, graph, goal, part)
+        rest = remaining.goal()
+        if rest is not None:
+            graph, more = tried(NAME, improve, graph, rest, part)
             sites += more
-    return graph, sites
+    return graph, [*sites, *remaining.untried(NAME)]
 
 
 def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
@@ -64,7 +64,7 @@ def _shortened(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 def _shorter_still(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """Without a word: what was found the first time has been told."""
-    return in_bodies(_shortened, graph, goal)[0], []
+    return in_bodies(NAME, _shortened, graph, goal)[0], []
 
 
 def _as_the_device_likes(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
@@ -76,17 +76,17 @@ def _as_the_device_likes(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
 
 
 IMPROVEMENTS: Mapping[str, Rewrite] = {
-    "fewer operations": partial(in_bodies, _shortened),
+    "fewer operations": partial(in_bodies, NAME, _shortened),
     "products of one array": merged,
-    "scaled convolutions": partial(in_bodies, folded_into),
-    "the largest first": partial(in_bodies, largest_first),
+    "scaled convolutions": partial(in_bodies, NAME, folded_into),
+    "the largest first": partial(in_bodies, NAME, largest_first),
 }
 """By what a failure is called."""
 
 AGAIN: Mapping[str, Rewrite] = {
     "fewer operations": _shorter_still,
     "products of one array": merged,
-    "as the device likes it": partial(in_bodies, _as_the_device_likes),
+    "as the device likes it": partial(in_bodies, NAME, _as_the_device_likes),
 }
 
 LIKED: Mapping[str, Rewrite] = {

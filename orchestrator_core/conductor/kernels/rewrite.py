@@ -25,7 +25,7 @@ def kernels(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
         return graph, _no_gpu(graph)
     settings = settings_for(goal)
     with_all = functools.partial(with_kernels, settings=settings)
-    made, sites = in_bodies(with_all, with_numbers_inside(graph), goal)
+    made, sites = in_bodies(NAME, with_all, with_numbers_inside(graph), goal)
     return (made if any(site.is_changed for site in sites) else graph), sites
 
 

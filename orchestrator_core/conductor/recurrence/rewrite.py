@@ -31,7 +31,7 @@ from orchestrator_core.conductor.site import AS_IT_IS, Site
 
 def recurrence(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """All loops of a graph, those in bodies first."""
-    return in_bodies(_in_one, graph, goal)
+    return in_bodies(NAME, _in_one, graph, goal)
 
 
 def _in_one(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:

@@ -18,7 +18,7 @@ from orchestrator_core.conductor.tile.strips import in_strips
 def tile(graph: Graph, goal: Goal) -> tuple[Graph, list[Site]]:
     """All regions that are worth it, in the graph and in the bodies of its loops."""
     settings = settings_for(goal)
-    return in_bodies(functools.partial(tiled, settings=settings), graph, goal)
+    return in_bodies(LOOPS.name, functools.partial(tiled, settings=settings), graph, goal)
 
 
 def tiled(

@@ -21,6 +21,7 @@ from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.read import read
+from orchestrator_core.conductor.rewrite import SPENT
 from orchestrator_core.conductor.site import Site
 
 RANDOM = np.random.default_rng(0)
@@ -425,4 +426,6 @@ def test_an_improvement_that_fails_costs_itself_alone(monkeypatch: pytest.Monkey
 
 def test_nothing_is_improved_when_the_budget_is_spent() -> None:
     graph = read(jax.make_jaxpr(lambda x: [x.T.T])(array(2, 3)))
-    assert algebra(graph, Goal(budget_s=0)) == (graph, [])
+    after, (site,) = algebra(graph, Goal(budget_s=0))
+    assert after is graph
+    assert site.reason == SPENT

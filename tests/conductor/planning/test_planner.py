@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from orchestrator_core.conductor import Goal, conduct, rewriting
+from orchestrator_core.conductor import Goal, conduct, rewrite
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.planning import planner
 from orchestrator_core.conductor.planning.memory import MEMORY
@@ -188,7 +188,7 @@ def test_what_there_was_no_time_for_is_asked_by_the_next_process(
     install(monkeypatch, tiling=taken)
     clock = iter([0.0, 31.0, 31.0])
     with monkeypatch.context() as busy:
-        busy.setattr(rewriting, "monotonic", lambda: next(clock))
+        busy.setattr(rewrite, "monotonic", lambda: next(clock))
         assert "budget_s were spent" in str(conduct(function).explain(X))
     assert taken.calls == 0
     assert not list(disk.iterdir())
