@@ -19,6 +19,8 @@ from orchestrator_core.conductor.tile.hoist import is_cast
 
 VIEWS = ("broadcast_in_dim", "transpose", *RESHAPES)
 
+ROOTS = ("rsqrt", "sqrt")
+
 SAME = ("copy", "stop_gradient", "name", "optimization_barrier")
 """Operations that return what they are given."""
 
@@ -69,17 +71,21 @@ class Reading:
 
     def number(self, atom: Atom) -> float | None:
         """What a value is everywhere, if that is written in the program."""
-        if isinstance(atom, Literal):
-            return float(atom.value) if np.ndim(atom.value) == 0 else None
-        node = self.graph.producer.get(atom)
-        if node is None or len(node.inputs) != 1 or len(node.outputs) != 1:
+        roots: list[str] = []
+        while isinstance(atom, Value):
+            node = self.graph.producer.get(atom)
+            if node is None or not (node.name in (*VIEWS, *ROOTS) or _is_cast(node)):
+                return None
+            if len(node.inputs) != 1 or len(node.outputs) != 1:
+                return None
+            roots += [node.name] if node.name in ROOTS else []
+            (atom,) = node.inputs
+        if np.ndim(atom.value):
             return None
-        given = self.number(node.inputs[0])
-        if given is None or not (node.name in (*VIEWS, "sqrt", "rsqrt") or _is_cast(node)):
-            return None
-        if node.name in ("sqrt", "rsqrt"):
-            return float(np.sqrt(given) if node.name == "sqrt" else 1 / np.sqrt(given))
-        return given
+        found = float(atom.value)
+        for name in reversed(roots):
+            found = float(np.sqrt(found) if name == "sqrt" else 1 / np.sqrt(found))
+        return found
 
 
 def parts_of(spec: Spec) -> list[Part]:
