@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from orchestrator_core.conductor.cost.rules.elementwise import COMPOSED, SIMPLE, TRANSCENDENTAL
@@ -76,9 +77,15 @@ REDUCTIONS = words(
 EXPENSIVE = TRANSCENDENTAL | {*COMPOSED, "div", "rem"}
 """Not computed twice: kept if two kernels need them, or one needs each of them many times."""
 
+CHEAP_TO_XLA = frozenset({"cos", "nextafter", "sin", "tan"})
+"""Computed as often as they are needed, if numbers are real, however long that takes: a table of
+angles is made anew for each head and each row of a batch. Seen on a CPU in 0.10.2."""
+
 
 def is_expensive(node: Node) -> bool:
     """Is a node not computed twice?"""
+    if node.name in CHEAP_TO_XLA:
+        return bool(jnp.issubdtype(node.output.dtype, jnp.complexfloating))
     is_inverse = node.name == "integer_pow" and node.params["y"] < 0
     return node.name in EXPENSIVE or is_inverse
 
@@ -189,15 +196,17 @@ def _is_matrix_product(node: Node) -> bool:
     return bool(min(rows, columns) > 1 and max(rows, columns, inner) >= 8)
 
 
+LONG_ROW = 128
+"""Elements of rows that are joined, from which on they are copied as a whole on a CPU, and not
+element by element. Seen in 0.10.2 (XLA's ``CpuInstructionFusion``)."""
+
+
 def is_loop(node: Node, platform: str) -> bool:
-    """Is it a loop? On a CPU arrays that are joined along their last axis are copied as a whole,
-    not element by element."""
+    """Is it a loop? On a CPU long arrays that are joined along their last axis are none."""
     if node.name != "concatenate" or platform != "cpu":
         return node.name in LOOPS
-    last = len(node.output.shape) - 1
-    rows: int = node.output.shape[-1] * node.output.nbytes // max(1, node.output.size)
-    is_long = rows >= 64 and node.output.nbytes >= 2048
-    return not is_long or last == 0 or bool(node.params["dimension"] != last)
+    shape, last = node.output.shape, len(node.output.shape) - 1
+    return last == 0 or node.params["dimension"] != last or bool(shape[last] < LONG_ROW)
 
 
 WINDOW = 32

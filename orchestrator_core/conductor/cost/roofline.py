@@ -18,6 +18,7 @@ from orchestrator_core.conductor.cost.library_rows import beside_s
 from orchestrator_core.conductor.cost.liveness import peak
 from orchestrator_core.conductor.cost.loops import carried, trips
 from orchestrator_core.conductor.cost.lying import Lying, is_better_turned
+from orchestrator_core.conductor.cost.made_again import made_again_s
 from orchestrator_core.conductor.cost.rules.registry import moved
 from orchestrator_core.conductor.cost.short_rows import short_rows_s
 from orchestrator_core.conductor.cost.strided import strided_s
@@ -69,6 +70,7 @@ def seconds_of_group(group: Group, device: Device) -> float:
         busy += _turning(node, device)
     elif not group.is_library:
         busy += short_rows_s(group, device) + strided_s(group, device)
+        busy += made_again_s(group, device)
     moving = work.nbytes / device.byte_rate(work.nbytes)
     return max(busy, moving) + beside_s(group, device) + work.kernels * device.start_s(made)
 

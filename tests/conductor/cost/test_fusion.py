@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from orchestrator_core.conductor.cost import peak
 from orchestrator_core.conductor.cost.fusion import groups
 from orchestrator_core.conductor.ir.read import read
 
@@ -78,6 +79,30 @@ def padded(x: Any) -> Any:
 
 def joined(x: Any) -> Any:
     return jnp.concatenate([x, 2 * x])
+
+
+def rotated(x: Any) -> Any:
+    """Rotary embedding: each pair of the two halves of a row is turned by an angle of its own."""
+    length, width = x.shape[1], x.shape[-1]
+    rates = 1e4 ** (-jnp.arange(0, width, 2) / width)
+    angles = (jnp.arange(length)[:, None] * rates)[None, :, None]
+    a, b = jnp.split(x, 2, -1)
+    cos, sin = jnp.cos(angles), jnp.sin(angles)
+    return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], -1)
+
+
+@pytest.mark.parametrize(("width", "is_one"), [(64, True), (126, True), (128, False)])
+def test_angles_are_made_where_they_are_read_and_rows_below_128_joined_there(
+    width: int, is_one: bool
+) -> None:
+    """The rates, which are powers, are kept. Of longer rows both halves are kept, too."""
+    x = jax.ShapeDtypeStruct((2, 64, 4, width), "float32")
+    compiled = jax.jit(rotated).lower(x).compile()
+    assert compiled.as_text().split("ENTRY")[1].count("fusion(") == (2 if is_one else 3)
+    assert len(kernels(rotated, x.shape)) == (2 if is_one else 4)
+    graph = read(jax.make_jaxpr(rotated)(x))
+    temporary = compiled.memory_analysis().temp_size_in_bytes
+    assert peak(graph, "cpu") == pytest.approx(temporary, abs=1024)
 
 
 @pytest.mark.parametrize("make", [padded, joined, lambda x: x / (1 + x)])

@@ -106,6 +106,20 @@ def test_a_loop_is_faster_than_a_parallel_scan_on_a_cpu_and_slower_on_a_gpu() ->
     )
 
 
+def test_angles_of_all_heads_take_as_long_as_they_are_many() -> None:
+    """XLA makes the same table of angles anew for each head; that takes longer than all else."""
+
+    def turned(x: Any, angles: Any) -> Any:
+        return x * jnp.cos(angles) + 1
+
+    def scaled(x: Any, scales: Any) -> Any:
+        return x * (2 * scales) + 1
+
+    one, many = ([(heads, 64, 32), (64, 32)] for heads in (1, 64))
+    assert priced(turned, *many).seconds > 3 * priced(scaled, *many).seconds
+    assert priced(turned, *many).seconds > 10 * priced(turned, *one).seconds
+
+
 def test_work_is_bound_by_computing_or_by_moving() -> None:
     assert seconds_of_work(Work(dot_flops=80e9, flops=80e9), CPU) == pytest.approx(1, rel=1e-3)
     assert seconds_of_work(Work(nbytes=10e9), CPU) == pytest.approx(1, rel=1e-3)
