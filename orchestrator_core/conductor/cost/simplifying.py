@@ -14,6 +14,7 @@ from orchestrator_core.conductor.cost.batched import without_batches
 from orchestrator_core.conductor.cost.fusion_facts import FREE
 from orchestrator_core.conductor.cost.rules.reductions import BY_SORTING
 from orchestrator_core.conductor.cost.sliced import is_sliced
+from orchestrator_core.conductor.cost.standing_in import standing_in
 from orchestrator_core.conductor.cost.thin_products import without_product
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -50,6 +51,8 @@ class Simplifier:
         """What is done instead."""
         if is_sliced(node, self.graph):
             return [dataclasses.replace(node, name=BY_SORTING)]
+        if node.name == "stack":
+            return [_joined(node)]
         if node.name == "reduce_sum":
             return self._negated_later(node) or [node]
         if node.name == "div":
@@ -135,6 +138,12 @@ class Simplifier:
                 return False
             atom = maker.inputs[0]
         return np.ndim(atom.value) == 0 and bool(atom.value == number)
+
+
+def _joined(node: Node) -> Node:
+    """Arrays that are stacked are joined, each with one more axis."""
+    axis = node.params["axis"]
+    return standing_in("concatenate", node, node.inputs, node.output, dimension=axis)
 
 
 def _apart(scaled: Node) -> tuple[Atom, Literal] | None:

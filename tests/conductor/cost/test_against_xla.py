@@ -314,10 +314,12 @@ def looked_up(x: Any) -> Any:
         lambda x: looked_up(jnp.sin(x)) @ x + looked_up(x),
         lambda x: jax.vmap(lambda y, at, add: y.at[at].add(add))(x + 1, places(), x) * x,
         lambda x: jnp.sort(jnp.sort(x, 0)[None].transpose(0, 2, 1)[0] * 2, 0),
+        lambda x: jnp.stack([x[:, ::2] * 2, jnp.exp(x[:, 1::2])], -1).reshape(x.shape) + 1,
     ],
     ids=[
         *("running", "sorted", "drawn", "counted", "by place", "flat", "joined"),
         *("looked up by row", "added at places by row", "transposed among more axes"),
+        "stacked",
     ],
 )
 def test_peak_memory_is_that_of_the_compiled_program(function: Callable[..., Any]) -> None:
