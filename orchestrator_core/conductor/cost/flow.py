@@ -14,6 +14,7 @@ from orchestrator_core.conductor.cost.fusion_facts import (
     merges_across_barriers,
     name_of,
 )
+from orchestrator_core.conductor.cost.grouped import of_all_pairs
 from orchestrator_core.conductor.cost.operand_copies import swapped, with_copies
 from orchestrator_core.conductor.cost.simplifying import Simplifier, branch_of
 from orchestrator_core.conductor.cost.widening import widened
@@ -65,8 +66,9 @@ class Flow:
         else:
             for instead in self._simplifier.instead_of(node):
                 for copied in with_copies(instead, self._transposition):
-                    for each in widened(copied, self.platform):
-                        self._add(each)
+                    for grouped in of_all_pairs(copied, self.platform):
+                        for each in widened(grouped, self.platform):
+                            self._add(each)
 
     def _open(self, node: Node, branch: Graph) -> None:
         """Takes the nodes of a branch in the place of the choice."""

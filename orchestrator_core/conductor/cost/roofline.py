@@ -13,6 +13,7 @@ from orchestrator_core.conductor.cost.calls import body_of
 from orchestrator_core.conductor.cost.current_device import this_device
 from orchestrator_core.conductor.cost.device import Device
 from orchestrator_core.conductor.cost.fusion import Group, groups
+from orchestrator_core.conductor.cost.grouped import grouped_s
 from orchestrator_core.conductor.cost.invariant import invariant, is_hoisted, unchanging
 from orchestrator_core.conductor.cost.library_rows import beside_s
 from orchestrator_core.conductor.cost.liveness import peak
@@ -71,6 +72,7 @@ def seconds_of_group(group: Group, device: Device) -> float:
     elif not group.is_library:
         busy += short_rows_s(group, device) + strided_s(group, device)
         busy += made_again_s(group, device)
+    busy += grouped_s(group.nodes, device)
     moving = work.nbytes / device.byte_rate(work.nbytes)
     return max(busy, moving) + beside_s(group, device) + work.kernels * device.start_s(made)
 

@@ -379,3 +379,23 @@ def test_a_parallel_scan_is_as_many_kernels_as_the_compiler_makes(length: int, m
     entry = compiled.as_text().split("ENTRY")[1]
     assert work_of(graph, "cpu").kernels == pytest.approx(entry.count("fusion("), rel=0.2)
     assert work_of(graph, "cpu").flops == pytest.approx(compiled.cost_analysis()["flops"], rel=0.15)
+
+
+@pytest.mark.parametrize("groups", [1, 8, 64], ids=["whole", "in groups", "depthwise"])
+def test_derivatives_of_convolutions_are_what_the_compiler_makes_of_them(groups: int) -> None:
+    """That by the weights of a depthwise one has 64 times the operations that are needed."""
+
+    def function(x: Any, w: Any) -> Any:
+        numbers = ("NHWC", "HWIO", "NHWC")
+        made = jax.lax.conv_general_dilated(
+            x, w, (1, 1), "SAME", dimension_numbers=numbers, feature_group_count=groups
+        )
+        return (made**2).sum()
+
+    args = f32(4, 16, 16, 64), f32(3, 3, 64 // groups, 64)
+    gradient = jax.grad(function, (0, 1))
+    compiled = jax.jit(gradient).lower(*args).compile()
+    graph = read(jax.make_jaxpr(gradient)(*args))
+    assert work_of(graph, "cpu").flops == pytest.approx(compiled.cost_analysis()["flops"], rel=0.05)
+    temporary = compiled.memory_analysis().temp_size_in_bytes
+    assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.1)
