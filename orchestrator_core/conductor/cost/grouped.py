@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.cost.device import Device
@@ -67,9 +68,10 @@ def _dear(node: Node) -> float:
     groups, of_batch = (int(node.params[f"{what}_group_count"]) for what in ("feature", "batch"))
     if groups == of_batch == 1:
         return 0.0
-    numbers, kernel = node.params["dimension_numbers"], node.inputs[1].shape
-    patch = math.prod(kernel) // max(1, kernel[numbers.rhs_spec[0]])
+    numbers: Any = node.params["dimension_numbers"]
+    kernel = node.inputs[1].shape
+    patch = math.prod(kernel) // max(1, int(kernel[numbers.rhs_spec[0]]))
     if of_batch > 1:
         return PAIR * patch * node.output.size
-    places = node.output.size // max(1, int(node.output.shape[numbers.out_spec[1]]))
+    places: int = node.output.size // max(1, int(node.output.shape[numbers.out_spec[1]]))
     return (PATCH + ELEMENT * patch) * places * groups

@@ -31,6 +31,9 @@ NEUTRAL = {
 }
 """With which number an operation does nothing, and on which sides."""
 
+FILLED_WITH = {"reduce_window_max": -np.inf, "reduce_window_min": np.inf, "reduce_window_sum": 0}
+"""Of windows, the number that changes nothing in them."""
+
 
 class Simplifier:
     """Of one graph."""
@@ -51,6 +54,8 @@ class Simplifier:
         """What is done instead."""
         if is_sliced(node, self.graph):
             return [dataclasses.replace(node, name=BY_SORTING)]
+        if node.name in FILLED_WITH:
+            return [self._filled_within(node)]
         if node.name == "stack":
             return [_joined(node)]
         if node.name == "reduce_sum":
@@ -71,6 +76,16 @@ class Simplifier:
             dataclasses.replace(node, inputs=maker.inputs, outputs=(total,)),
             dataclasses.replace(maker, inputs=(total,), outputs=node.outputs),
         ]
+
+    def _filled_within(self, node: Node) -> Node:
+        """Windows over what was filled up with the number that changes nothing in them, are those
+        over what it was before."""
+        maker = self._only_for(node.inputs[0], "pad")
+        if maker is None or not self._is(maker.inputs[1], FILLED_WITH[node.name]):
+            return node
+        holes = (between + 1 for *_, between in maker.params["padding_config"])
+        params = {**node.params, "base_dilation": tuple(holes)}
+        return dataclasses.replace(node, inputs=maker.inputs[:1], params=params)
 
     def _chosen(self, node: Node) -> list[Node]:
         """A product with what is 1 or 0 is a choice."""

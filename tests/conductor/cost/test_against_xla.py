@@ -399,3 +399,26 @@ def test_derivatives_of_convolutions_are_what_the_compiler_makes_of_them(groups:
     assert work_of(graph, "cpu").flops == pytest.approx(compiled.cost_analysis()["flops"], rel=0.05)
     temporary = compiled.memory_analysis().temp_size_in_bytes
     assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("operation", "first"), [(jax.lax.max, -jnp.inf), (jax.lax.add, 0.0)], ids=["max", "sum"]
+)
+@pytest.mark.parametrize("side", [2, 3], ids=["side by side", "overlapping, filled up"])
+def test_derivatives_of_pooling_are_what_the_compiler_makes_of_them(
+    operation: Any, first: float, side: int
+) -> None:
+    """Indices are carried along with the largest, of an array that is filled up where windows reach
+    beyond it; what sums are spread over is not filled up."""
+
+    def function(x: Any) -> Any:
+        window = (1, side, side, 1)
+        return (jax.lax.reduce_window(x, first, operation, window, (1, 2, 2, 1), "SAME") ** 2).sum()
+
+    x = f32(4, 32, 32, 16)
+    gradient = jax.grad(function)
+    compiled = jax.jit(gradient).lower(x).compile()
+    graph = read(jax.make_jaxpr(gradient)(x))
+    assert work_of(graph, "cpu").flops == pytest.approx(compiled.cost_analysis()["flops"], rel=0.15)
+    temporary = compiled.memory_analysis().temp_size_in_bytes
+    assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.1, abs=1024)
