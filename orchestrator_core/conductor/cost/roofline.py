@@ -34,7 +34,7 @@ from orchestrator_core.conductor.site import Price
 
 def price(graph: Graph, device: Device | None = None) -> Price:
     """Seconds, and bytes of temporary values at the worst moment; the seconds contain what it takes
-    to have that memory."""
+    to have that memory, and that of what is returned."""
     return _price(graph, device or this_device())
 
 
@@ -43,7 +43,9 @@ def _price(graph: Graph, device: Device) -> Price:
     temp_bytes = peak(graph, device.platform)
     others = {*graph.inputs, *graph.constants, *graph.outputs}
     busy = seconds(graph, device.holding(temp_bytes + sum(each.nbytes for each in others)))
-    return Price(busy + device.fresh_s(temp_bytes), temp_bytes)
+    made = {each for each in graph.outputs if each in graph.producer}
+    fresh = device.fresh_s(temp_bytes) + sum(device.fresh_s(each.nbytes) for each in made)
+    return Price(busy + fresh, temp_bytes)
 
 
 def seconds(graph: Graph, device: Device) -> float:

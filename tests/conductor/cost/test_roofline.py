@@ -158,6 +158,16 @@ def test_angles_of_all_heads_take_as_long_as_they_are_many() -> None:
     assert priced(turned, *many).seconds > 10 * priced(turned, *one).seconds
 
 
+def test_what_is_returned_takes_memory_that_the_system_hands_out_page_by_page() -> None:
+    """Measured, two cores: 3 ms of 28 MB, 45 of 36: the C library keeps no pieces of more than 32.
+    What is returned as it was given is nothing new."""
+    small, large = (priced(jnp.sin, (size * 10**6 // 4,)).seconds for size in (30, 40))
+    assert large - small > 40e6 / CPU.fresh_rate
+    shape = (10**7,)
+    both = priced(lambda x: (x, x.sum()), shape).seconds
+    assert both == pytest.approx(priced(lambda x: x.sum(), shape).seconds)
+
+
 def test_work_is_bound_by_computing_or_by_moving() -> None:
     assert seconds_of_work(Work(dot_flops=80e9, flops=80e9), CPU) == pytest.approx(1, rel=1e-3)
     assert seconds_of_work(Work(nbytes=10e9), CPU) == pytest.approx(1, rel=1e-3)
