@@ -21,6 +21,7 @@ from orchestrator_core.conductor.facts.dataflow import Dataflow
 from orchestrator_core.conductor.goal import Goal
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.usual import chosen_by_use
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.ir.written import in_place_of, written
 from orchestrator_core.conductor.site import Site
@@ -127,12 +128,11 @@ class _Folded:
         scale, shift = self._line(known)
         if not self._is_guarded:
             return self._folded(known, scale, shift)
-        made: list[Any] = lax.cond(
+        return chosen_by_use(
             self._is_usual(known, scale, shift),
             lambda: self._folded(known, scale, shift),
             lambda: self._as_written(known),
         )
-        return made
 
     def _is_usual(self, known: dict[Any, Any], scale: Any, shift: Any) -> Any:
         """Does nothing become too large, and no channel's weights too small? A scale of zero may

@@ -13,6 +13,7 @@ from orchestrator_core.conductor.cost.calls import body_of
 from orchestrator_core.conductor.cost.current_device import this_device
 from orchestrator_core.conductor.cost.device import Device
 from orchestrator_core.conductor.cost.fusion import Group, groups
+from orchestrator_core.conductor.cost.fusion_facts import REDUCTIONS
 from orchestrator_core.conductor.cost.grouped import grouped_s
 from orchestrator_core.conductor.cost.invariant import invariant, is_hoisted, unchanging
 from orchestrator_core.conductor.cost.library_rows import beside_s
@@ -28,6 +29,7 @@ from orchestrator_core.conductor.cost.work import Work
 from orchestrator_core.conductor.ir.found_once import found_once
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.usual import is_seldom
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.site import Price
 
@@ -88,7 +90,8 @@ def seconds_of_work(work: Work, device: Device, dtype: object = None) -> float:
 
 def _of_loop(node: Node, device: Device) -> float:
     if node.name == "cond":
-        return max(seconds(body, device) for body in node.bodies) + device.step_s
+        mostly = [body for body in node.bodies if not is_seldom(body)] or node.bodies
+        return max(seconds(body, device) for body in mostly) + device.step_s
     is_function = _is_one_function(node, device)
     within = device.within_function() if is_function else device.within_loop()
     before, step = 0.0, within.step_s
@@ -205,9 +208,15 @@ def _busy_s(group: Group, work: Work, made: int, device: Device) -> float:
     products = [node for node in group.nodes if node.name == "dot_general"]
     flops = sum(2.0 * math.prod(sides_of(node)) for node in products)
     others = replace(work, flops=work.flops - flops, dot_flops=work.dot_flops - flops)
-    part = device.busy(made) * device.part_at_work
+    part = device.busy(max(made, _summed(group.root))) * device.part_at_work
     multiplying = sum(_multiplying(sides_of(node), device, _dtype(node)) for node in products)
     return computing(others, device, _dtype(group.root)) / part + multiplying
+
+
+def _summed(root: Node) -> int:
+    """Elements that a reduction puts together, all of them at once: few results are no reason that
+    a device idles."""
+    return root.inputs[0].size if root.name in REDUCTIONS else 0
 
 
 def _multiplying(sides: tuple[int, int, int, int], device: Device, dtype: object) -> float:

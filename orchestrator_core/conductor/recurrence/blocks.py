@@ -22,6 +22,7 @@ from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan
+from orchestrator_core.conductor.ir.usual import chosen_by_use
 from orchestrator_core.conductor.recurrence.chunks import Chunks, run
 from orchestrator_core.conductor.recurrence.in_order import in_order
 from orchestrator_core.conductor.recurrence.linear_loops import (
@@ -88,12 +89,10 @@ class _Blocks:
             return self._from(starts, consts, xs)
         finite = jnp.all(jnp.stack([jnp.isfinite(each).all() for each in starts.values()]))
         everything = range(len(scan.ys))
-        return list(
-            jax.lax.cond(
-                finite,
-                lambda: self._from(starts, consts, xs),
-                lambda: [x for part in run(scan, everything, consts, carry, xs) for x in part],
-            )
+        return chosen_by_use(
+            finite,
+            lambda: self._from(starts, consts, xs),
+            lambda: [x for part in run(scan, everything, consts, carry, xs) for x in part],
         )
 
     def _starts(

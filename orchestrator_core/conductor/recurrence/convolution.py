@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.usual import chosen_by_use
 from orchestrator_core.conductor.recurrence.chunks import whole
 from orchestrator_core.conductor.recurrence.einsum import Leaves, Operand, multiplied, results
 from orchestrator_core.conductor.recurrence.factors import Factor, Term
@@ -85,7 +85,7 @@ class _Convolved:
         finite = [jnp.isfinite(each).all() for each in made]
         good = jnp.all(jnp.stack([*finite, *self._good]))
 
-        return list(jax.lax.cond(good, lambda: made, lambda: whole(scan, consts, carry, xs)))
+        return chosen_by_use(good, lambda: made, lambda: whole(scan, consts, carry, xs))
 
     def _made(self, consts: Arrays, carry: Arrays, xs: Arrays) -> list[Any]:
         leaves = Leaves(self._found, consts, xs)

@@ -16,11 +16,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
+from orchestrator_core.conductor.ir.usual import chosen_by_use
 from orchestrator_core.conductor.ir.value import Value
 from orchestrator_core.conductor.recurrence.chunks import Chunks, run, whole
 from orchestrator_core.conductor.recurrence.decayed import (
@@ -89,7 +89,7 @@ class _Chunked:
         if not self._is_guarded:
             return made
         finite = jnp.all(jnp.stack([jnp.isfinite(each).all() for each in made]))
-        return list(jax.lax.cond(finite, lambda: made, lambda: whole(scan, consts, carry, xs)))
+        return chosen_by_use(finite, lambda: made, lambda: whole(scan, consts, carry, xs))
 
     def _made(self, consts: Arrays, carry: Arrays, xs: Arrays) -> list[Any]:
         scan, chunks = self._scan, self._chunks

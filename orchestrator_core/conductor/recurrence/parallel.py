@@ -21,6 +21,7 @@ from orchestrator_core.conductor.ir.evaluate import evaluate
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.scan import Scan
+from orchestrator_core.conductor.ir.usual import chosen_by_use
 from orchestrator_core.conductor.recurrence import chunks
 from orchestrator_core.conductor.recurrence.algebras import Algebra, algebra_of
 from orchestrator_core.conductor.recurrence.in_order import in_order
@@ -99,7 +100,7 @@ class _Solver:
             last, ys = chunks.run(scan, range(len(scan.ys)), consts, carry, xs)
             return [*last, *ys]
 
-        return list(jax.lax.cond(jnp.all(jnp.stack(good)), lambda: made, looped))
+        return chosen_by_use(jnp.all(jnp.stack(good)), lambda: made, looped)
 
     def _shifted(self, start: Any, states: Any) -> tuple[Any, Any]:
         """What each step is given, and what the last one hands on."""

@@ -144,6 +144,14 @@ def test_windows_are_slower_than_sums_of_as_many_numbers_and_their_derivatives_m
     assert priced(derivative, x, y).seconds > 8 * once
 
 
+def test_a_sum_of_many_numbers_keeps_all_of_a_gpu_busy() -> None:
+    """Though it makes only one: it is no slower than the sums of each of many rows."""
+    whole = priced(lambda x: x.sum(), (4096, 2048), device=H200).seconds
+    rows = priced(lambda x: x.sum(1), (4096, 2048), device=H200).seconds
+    assert whole == pytest.approx(rows, rel=0.01)
+    assert whole < 2 * 4 * 4096 * 2048 / H200.bandwidth
+
+
 def test_angles_of_all_heads_take_as_long_as_they_are_many() -> None:
     """XLA makes the same table of angles anew for each head; that takes longer than all else."""
 

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import pytest
 
 from orchestrator_core.conductor import conduct
+from orchestrator_core.conductor.cost import on_device
+from orchestrator_core.conductor.cost.known_devices import known_device
 from orchestrator_core.conductor.explaining.section import rows_of
 from orchestrator_core.conductor.explaining.words import SIZES, TIMES, change, ratio, where
 from orchestrator_core.conductor.site import AS_IT_IS, Price, Site
@@ -145,6 +147,27 @@ def test_the_whole_is_predicted_by_what_its_passes_take() -> None:
     assert site.after is not None
     less = site.before.seconds - site.after.seconds
     assert section.before.seconds - section.after.seconds == pytest.approx(less, rel=0.1)
+
+
+def averaged(x: Any) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        h = 0.9 * h + x
+        return h, h
+
+    return jax.lax.scan(step, jnp.zeros(x.shape[1]), x)[1]
+
+
+def test_the_whole_is_predicted_by_what_its_loops_mostly_take() -> None:
+    """On a GPU all steps at once, unless a number is not finite: then one after another, as before,
+    which is no part of the account."""
+    given = jax.ShapeDtypeStruct((2048, 64), "float32")
+    with on_device(known_device("NVIDIA H200", "gpu")):
+        (section,) = conduct(averaged, allow="recurrence").explain(given).sections
+    (site,) = section.sites
+    assert site.is_changed
+    assert section.after is not None
+    assert site.after is not None
+    assert section.after.seconds == pytest.approx(site.after.seconds, rel=0.2)
 
 
 def test_what_tiles_write_as_a_whole_is_priced() -> None:
