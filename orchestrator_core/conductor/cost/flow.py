@@ -163,6 +163,11 @@ class Flow:
         return [(position, value) for position, value in found if value is not None]
 
     @cached_property
+    def read(self) -> dict[Node, list[tuple[int, Value]]]:
+        """The inputs of each node that is left."""
+        return {node: self.inputs(node) for node in self.nodes}
+
+    @cached_property
     def maker(self) -> dict[Value, Node]:
         return {value: node for node in self.nodes for value in node.outputs}
 

@@ -7,11 +7,12 @@ readers if all of them can take it in, unless it is expensive and would be compu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orchestrator_core.conductor.cost import fusion_facts as facts
 from orchestrator_core.conductor.cost.flow import Flow
 from orchestrator_core.conductor.cost.library import library_groups
+from orchestrator_core.conductor.cost.work import Work
 from orchestrator_core.conductor.ir.found_once import found_once
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
@@ -27,12 +28,15 @@ class Group:
         nodes: all that it computes, the root first; cheap ones are in several groups.
         reads: how many bytes of which stored values, slices being less than the whole.
         is_library: a library computes it, not code that XLA makes.
+        works: what nodes do, as far as anybody has asked: of all kernels of a graph, since in one
+            of many layers each kernel may compute again what those of all layers before it did.
     """
 
     root: Node
     nodes: tuple[Node, ...]
     reads: Mapping[Value, float]
     is_library: bool = False
+    works: dict[Node, Work] = field(default_factory=dict)
 
 
 def is_read_in_place(group: Group, value: Value, flow: Flow) -> bool:
@@ -91,6 +95,7 @@ class _Plan:
         self.homes: dict[Node, dict[Node, bool]] = {}
         self._indexers: dict[tuple[Node, Node], set[Node]] = {}
         self._copies: dict[tuple[Node, Node], float] = {}
+        self._works: dict[Node, Work] = {}
         self.inner = {node for node, root in self.library.items() if node is not root}
         for node in reversed(flow.nodes):
             if facts.is_loop(node, flow.platform) and node not in self.library:
@@ -162,14 +167,14 @@ class _Plan:
         while open_:
             node, part = open_.pop()
             nodes[node] = None
-            for position, value in self.flow.inputs(node):
+            for position, value in self.flow.read[node]:
                 share = part * facts.share_read(node, position)
                 maker = self.flow.maker.get(value)
                 if maker is None or not self._is_within(maker, node, root):
                     reads[value] = min(value.nbytes, reads.get(value, 0.0) + share * value.nbytes)
                 elif maker not in nodes:
                     open_.append((maker, share))
-        return Group(root, tuple(nodes), reads, root in self.library)
+        return Group(root, tuple(nodes), reads, root in self.library, self._works)
 
     def _is_within(self, maker: Node, reader: Node, root: Node) -> bool:
         """Is it computed where it is read?"""

@@ -35,7 +35,11 @@ def work_of_group(group: Group, platform: str) -> Work:
     no bytes."""
     if len(group.nodes) == 1 and not is_fused(group.root):
         return work_of_node(group.root, platform)
-    inner = [work_of_node(node, platform) for node in group.nodes]
+    works = group.works
+    inner = [
+        works[node] if node in works else works.setdefault(node, work_of_node(node, platform))
+        for node in group.nodes
+    ]
     return Work(
         flops=sum(work.flops for work in inner),
         transcendentals=sum(work.transcendentals for work in inner),

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from orchestrator_core.conductor.cost import Work, work_of, work_of_node
+from orchestrator_core.conductor.cost import Work, totals, work_of, work_of_node
+from orchestrator_core.conductor.cost.fusion import groups
 from orchestrator_core.conductor.cost.rules import RULES
 from orchestrator_core.conductor.cost.rules.contractions import Slide
 from orchestrator_core.conductor.ir.graph import Graph
@@ -173,3 +174,29 @@ def test_nothing_meets_nothing() -> None:
         return lax.conv_general_dilated(x, w, (1,), [(2, 2)])
 
     assert work_of_node(only_node(convolved, (1, 1, 0), (1, 1, 3)), "cpu").flops == 0
+
+
+def test_what_a_node_does_is_asked_once_however_many_kernels_do_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 30 norms, each kernel computes again what those of all norms before it did: 4,740 nodes in
+    all kernels of a graph of 300."""
+
+    def norms(x: Any) -> Any:
+        for _ in range(30):
+            x = x - x.mean(-1, keepdims=True)
+            x = x * jax.lax.rsqrt((x**2).mean(-1, keepdims=True))
+        return x
+
+    asked: list[Node] = []
+    found = totals.work_of_node
+
+    def counted(node: Node, platform: str | None = None) -> Work:
+        asked.append(node)
+        return found(node, platform)
+
+    monkeypatch.setattr(totals, "work_of_node", counted)
+    graph = read(jax.make_jaxpr(norms)(jnp.ones((64, 512))))
+    work_of(graph, "cpu")
+    assert sum(len(group.nodes) for group in groups(graph, "cpu")) > 5 * len(graph.nodes)
+    assert len(asked) == len(set(asked))
