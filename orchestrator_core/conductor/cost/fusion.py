@@ -96,6 +96,7 @@ class _Plan:
         self._indexers: dict[tuple[Node, Node], set[Node]] = {}
         self._copies: dict[tuple[Node, Node], float] = {}
         self._works: dict[Node, Work] = {}
+        self._place_of = {node: place for place, node in enumerate(flow.nodes)}
         self.inner = {node for node, root in self.library.items() if node is not root}
         for node in reversed(flow.nodes):
             if facts.is_loop(node, flow.platform) and node not in self.library:
@@ -136,7 +137,27 @@ class _Plan:
         if facts.is_made_once(node, platform) and max(len(readers), len(homes)) > 1:
             # Two that are nothing else in their kernels each make it for themselves.
             return len(readers) == 2 and homes.keys() == set(readers)
-        return is_all or self._arrays(node) <= 1
+        if self._arrays(node) <= 1:
+            return True
+        return is_all and not (platform == "cpu" and self._is_parted(node))
+
+    def _is_parted(self, node: Node) -> bool:
+        """Does one of several who read it wait for another by way of what is not computed twice?
+        That may not come into their kernel before both are in it, and XLA asks that before."""
+        waiting = {reader: self._place_of[reader] for reader in self.flow.readers[node.output]}
+        last = max(waiting.values())
+        open_, seen = [(each, False) for each in waiting], set[tuple[Node, bool]]()
+        while open_ and len(waiting) > 1:
+            through, is_behind = open_.pop()
+            if (through, is_behind) in seen or self._place_of[through] > last:
+                continue
+            seen.add((through, is_behind))
+            if is_behind and through in waiting:
+                return True
+            readers = [each for value in through.outputs for each in self.flow.readers[value]]
+            is_behind |= facts.is_expensive(through) and len(readers) > 1
+            open_ += [(each, is_behind) for each in readers]
+        return False
 
     def _arrays(self, node: Node) -> int:
         """How many it reads that are as large as what it makes."""

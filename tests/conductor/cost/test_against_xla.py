@@ -422,3 +422,32 @@ def test_derivatives_of_pooling_are_what_the_compiler_makes_of_them(
     assert work_of(graph, "cpu").flops == pytest.approx(compiled.cost_analysis()["flops"], rel=0.15)
     temporary = compiled.memory_analysis().temp_size_in_bytes
     assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.1, abs=1024)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        jax.nn.silu,
+        jax.nn.gelu,
+        jnp.tanh,
+        lambda x: jnp.exp(-((jnp.where(x > 0, x, 0.1 * x)) ** 2)),
+        lambda x: jnp.tanh(jnp.exp(-x * x)) * x,
+    ],
+    ids=["silu", "gelu", "tanh", "bell", "product"],
+)
+def test_derivatives_of_deep_chains_are_as_many_kernels_as_the_compiler_makes(step: Any) -> None:
+    """What reads two arrays is kept where one of its readers waits for another by way of what is
+    dear and read twice: without that, all eight layers were one kernel that kept nothing."""
+
+    def function(x: Any) -> Any:
+        for _ in range(8):
+            x = step(x)
+        return (x**2).sum()
+
+    x = f32(256, 256)
+    compiled = jax.jit(jax.grad(function)).lower(x).compile()
+    graph = read(jax.make_jaxpr(jax.grad(function))(x))
+    kernels = compiled.as_text().split("ENTRY")[1].count("fusion(")
+    assert work_of(graph, "cpu").kernels == kernels
+    temporary = compiled.memory_analysis().temp_size_in_bytes
+    assert peak(graph, "cpu") == pytest.approx(temporary, rel=0.05)
