@@ -16,7 +16,7 @@ from orchestrator_core.execute.directives import Hold
 from orchestrator_core.execute.measures.measures import Measures
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.graph.task_graph import TaskGraph
-from orchestrator_core.orchestrate import case
+from orchestrator_core.orchestrate import at_once, case
 from orchestrator_core.orchestrate.at_once import AtOnce
 from orchestrator_core.orchestrate.experience import Lessons
 from orchestrator_core.orchestrate.finding import (
@@ -40,6 +40,15 @@ from tests.store.records import a_run
 
 GAIN = 0.05
 
+STEPS = Budget(iterations=20)
+"""Not seconds: on a busy machine a search of some milliseconds finds anything."""
+
+
+@pytest.fixture(autouse=True)
+def _by_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked for when a run is over is looked for by steps, too."""
+    monkeypatch.setattr(at_once, "share_of", lambda instance: STEPS)
+
 
 class Process:
     """What one process knows, with what is stored."""
@@ -48,8 +57,7 @@ class Process:
         self.store = ScheduleStore(path)
         self.memory = Memory(self.store, in_memory=True)
         assert self.memory.refresh()
-        # Steps, not seconds: on a busy machine a search of some milliseconds finds anything.
-        planner = Forecaster(self.memory, budget=Budget(iterations=20))
+        planner = Forecaster(self.memory, budget=STEPS)
         self.quick = AtOnce(planner.schedule, self.memory)
 
     def asked(
