@@ -1,9 +1,7 @@
-"""Graphs that read what was computed before, on workers of speeds 4:2:1:1.
+"""`./dev bench stored`: graphs that read what was computed before, on workers of speeds 4:2:1:1.
 
-    python -m tests.benchmarks.stored [--pairs N] [--cases "heavy map"]
-
-Chunks lie on the workers by turns, as `persist` leaves them; each graph reads them, combines what
-it made of them, and is asked for again and again. Plain Dask and the plugin in turns, in one run.
+Chunks lie on the workers by turns, as `persist` leaves them; a graph reads them all and adds up
+what it made of them, and is asked for again and again, by plain Dask and with the plugin in turns.
 """
 
 from __future__ import annotations
@@ -13,49 +11,83 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator_core.orchestrate import advisor_for_store
 from tests.benchmarks.live.cluster import MIXED, Running, running
 from tests.benchmarks.live.run import steered
 from tests.benchmarks.live.tasks import work
 
+SHOWS_ITSELF = True
+
 CHUNKS = 48
 MEGABYTE = 1_000_000
+
+
+class Case(NamedTuple):
+    """Seconds of a third of the readers at speed 1, of the others twice and three times as many;
+    bytes of each chunk; how many results are added at once."""
+
+    seconds: float
+    nbytes: int
+    at_once: int
+
+
 CASES = {
-    "map, then sum": (0.25, MEGABYTE, 4),
-    "heavy map": (0.6, MEGABYTE, 48),
-    "large chunks": (0.25, 20 * MEGABYTE, 4),
+    "map, then sum": Case(0.25, MEGABYTE, 4),
+    "heavy map": Case(0.6, MEGABYTE, 48),
+    "large chunks": Case(0.25, 20 * MEGABYTE, 4),
 }
-"""Seconds of each reader at speed 1, bytes of its chunk, how many results are added at once."""
 
 
-def graph(seconds: float, at_once: int, stored: list[Any]) -> tuple[dict[Any, Any], list[Any]]:
-    found: dict[Any, Any] = {
-        ("read", i): (work, seconds * (1 + i % 3), 8, each) for i, each in enumerate(stored)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pairs", type=int, default=4, help="pairs of runs; default: 4")
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """By case: seconds of plain Dask and of ours, as measured and as foretold."""
+    print(f"{'case':16} {'Dask':>7} {'ours':>7} {'ratio':>6}  foretold", flush=True)
+    return {name: _measured(name, case, options.pairs) for name, case in CASES.items()}
+
+
+def _measured(name: str, case: Case, pairs: int) -> dict[str, list[float]]:
+    with tempfile.TemporaryDirectory() as folder, running(MIXED, declare=True) as live:
+        found = _compared(live, case, pairs, str(Path(folder) / "runs.db"))
+    plain, ours = median(found["plain"]), median(found["ours"])
+    ratio = median(a / b for a, b in zip(found["ours"], found["plain"], strict=True))
+    foretold = f"{median(found['plain_foretold']):.2f} and {median(found['foretold']):.2f} s"
+    print(f"{name:16} {plain:5.2f} s {ours:5.2f} s {ratio:6.2f}  {foretold}", flush=True)
+    return found
+
+
+def _compared(live: Running, case: Case, pairs: int, store: str) -> dict[str, list[float]]:
+    from distributed import wait
+
+    stored = _put(live, case.nbytes)
+    wait(stored)  # type: ignore[no-untyped-call]
+    for _ in range(2):
+        with steered(live, advisor_for_store(store), "observe"):
+            _once(live, case, stored)
+    found: dict[str, list[float]] = {
+        "plain": [],
+        "ours": [],
+        "plain_foretold": [],
+        "foretold": [],
     }
-    layer, depth = list(found), 0
-    while len(layer) > 1:
-        above = []
-        for i in range(0, len(layer), at_once):
-            key = (f"add{depth}", i)
-            found[key] = (work, 0.05, 8, *layer[i : i + at_once])
-            above.append(key)
-        layer, depth = above, depth + 1
-    return found, layer
+    for _ in range(pairs):
+        found["plain"].append(_once(live, case, stored))
+        with steered(live, advisor_for_store(store)) as plugin:
+            found["ours"].append(_once(live, case, stored))
+            run = None if plugin.session is None else plugin.session.last_run
+        plan = None if run is None or run.advice is None else run.advice.plan
+        if plan is None:
+            raise RuntimeError("nothing was planned")
+        found["foretold"].append(plan.predicted)
+        found["plain_foretold"].append(plan.default_predicted or float("nan"))
+    return found
 
 
-def once(live: Running, seconds: float, at_once: int, stored: list[Any]) -> float:
-    tasks, wanted = graph(seconds, at_once, stored)
-    begun = time.perf_counter()
-    live.client.get(tasks, wanted)
-    taken = time.perf_counter() - begun
-    while any(state.state != "memory" for state in live.scheduler.tasks.values()):
-        time.sleep(0.02)
-    return taken
-
-
-def put(live: Running, nbytes: int) -> list[Any]:
+def _put(live: Running, nbytes: int) -> list[Any]:
     """The chunks, by turns on the workers."""
     addresses = sorted(live.scheduler.workers)
     return [
@@ -64,40 +96,25 @@ def put(live: Running, nbytes: int) -> list[Any]:
     ]
 
 
-def compare(live: Running, case: str, pairs: int, store: Path) -> None:
-    from distributed import wait
-
-    seconds, nbytes, at_once = CASES[case]
-    stored = put(live, nbytes)
-    wait(stored)  # type: ignore[no-untyped-call]
-    plain, ours = [], []
-    for _ in range(2):
-        with steered(live, advisor_for_store(str(store)), "observe"):
-            once(live, seconds, at_once, stored)
-    for _ in range(pairs):
-        plain.append(once(live, seconds, at_once, stored))
-        with steered(live, advisor_for_store(str(store))) as plugin:
-            ours.append(once(live, seconds, at_once, stored))
-            session = plugin.session
-            run = None if session is None else session.last_run
-        if run is not None:
-            plan = None if run.advice is None else run.advice.plan
-            print(f"  {ours[-1]:.2f} s, Dask {plain[-1]:.2f} s; {run.reason}; {run.notes}")
-            if plan is not None:
-                print(f"  predicted {plan.predicted:.2f} s, Dask {plan.default_predicted:.2f} s")
-    ratio = median(a / b for a, b in zip(ours, plain, strict=True))
-    print(f"{case:20} Dask {median(plain):.2f} s  ours {median(ours):.2f} s  ratio {ratio:.2f}")
+def _once(live: Running, case: Case, stored: list[Any]) -> float:
+    """Seconds until the sum is there; returns when nothing but the chunks is left."""
+    tasks, wanted = _graph(case, stored)
+    begun = time.perf_counter()
+    live.client.get(tasks, wanted)
+    taken = time.perf_counter() - begun
+    while len(live.scheduler.tasks) > len(stored):
+        time.sleep(0.02)
+    return taken
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--cases", nargs="*", choices=CASES, default=list(CASES))
-    options = parser.parse_args()
-    for case in options.cases:
-        with tempfile.TemporaryDirectory() as folder, running(MIXED, declare=True) as live:
-            compare(live, case, options.pairs, Path(folder) / "runs.db")
-
-
-if __name__ == "__main__":
-    main()
+def _graph(case: Case, stored: list[Any]) -> tuple[dict[Any, Any], list[Any]]:
+    found: dict[Any, Any] = {
+        ("read", i): (work, case.seconds * (1 + i % 3), 8, each) for i, each in enumerate(stored)
+    }
+    layer, depth = list(found), 0
+    while len(layer) > 1:
+        groups = [layer[i : i + case.at_once] for i in range(0, len(layer), case.at_once)]
+        above = {(f"add{depth}", i): (work, 0.05, 8, *group) for i, group in enumerate(groups)}
+        found |= above
+        layer, depth = list(above), depth + 1
+    return found, layer

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator_core.execute.dask.graphs.stored import Stored
 from orchestrator_core.execute.dask.plans.progress import Progress
+from orchestrator_core.execute.live import Execution
 
 STATES = ("released", "waiting", "processing", "queued", "no-worker", "memory", "erred")
 KEYS = [f"k{i}" for i in range(12)]
@@ -120,3 +122,17 @@ def test_an_output_that_was_lost_is_not_finished_until_it_is_made_again() -> Non
     world.run.ended.append(("k1", "ok", ("b", "b"), 2.0, 3.0))
     world.progress.catch_up(world.tasks)
     assert world.progress.finished[name].worker == "b"
+
+
+def test_what_was_computed_before_is_finished_where_it_is_before_anything_begins() -> None:
+    """And it is looked up who has it, as of all outputs; of what has gone nobody has."""
+    world = World(0)
+    world.run.snapshot.stored = {key: Stored(1e6, ("a", "b")) for key in ("x", "gone")}
+    world.run.snapshot.there = {"x": "(stored) x", "gone": "(stored) gone"}
+    progress = Progress(world.run)
+    there = Execution("a", 0.0, 0.0)
+    assert progress.finished == {"(stored) x": there, "(stored) gone": there}
+    world.tasks["x"] = SimpleNamespace(key="x", state="memory")
+    assert progress.catch_up(world.tasks)
+    assert progress.held == {"(stored) x": world.tasks["x"]}
+    assert progress.finished == {"(stored) x": there, "(stored) gone": there}
