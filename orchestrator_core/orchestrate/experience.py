@@ -4,6 +4,10 @@ A simulation of Dask knows neither its lags nor its luck, and one of a plan leav
 measured. What runs of the same graph on the same cluster really took, corrects both; so a plan that
 turned out worse than Dask alone is not followed again.
 
+That is told by runs in which the same tasks did their work. One whose results were stored, or whose
+first task failed, is over in no time, and says nothing of the next, in which all is to be done;
+unless it happens again, such as where a first step is always stored.
+
 Runs may also have gone otherwise because durations were believed that were wrong, which are not by
 now; or the data have grown since. So a lesson counts as far as it was so when it was learned, and
 would be so today.
@@ -37,7 +41,8 @@ STEP = 0.5
 """Part of the deviation (log) of a planned run by which the next forecast is corrected."""
 
 LET_GO = 0.1
-"""Part of a run's tasks that are to be let go of before it counts as cut short."""
+"""Part of a run's tasks that are to be let go of before it counts as cut short; or that are to fail
+before it counts as one in which they had nothing to do."""
 
 FURTHEST = math.log(3.0)
 """Largest correction (log)."""
@@ -64,6 +69,8 @@ class Lessons:
     followed: list[float] = field(default_factory=list)
     beaten: list[float] = field(default_factory=list)
     cut: bool = False
+    idle: frozenset[str] = frozenset()
+    idle_last: frozenset[str] = frozenset()
 
     @staticmethod
     def of_dask(runs: Sequence[RunRecord], cluster: Cluster) -> Lessons:
@@ -77,10 +84,28 @@ class Lessons:
             for run in runs
             if run.tasks and crowd_of(run.cluster) == crowd_of(cluster) and was_alone(run)
         ]
-        alike = kept[::-1]
-        took = [run.seconds - min(task.start for task in run.tasks) for run in alike]
-        bounds = [(run.plan.lower_bound, run.seconds) for run in alike if run.plan is not None]
-        return Lessons(took, beaten=[_beaten(*each) for each in bounds if min(each) > 0])
+        found = Lessons()
+        for run in kept[::-1]:
+            if found.admits(idle_in(run), len(run.graph)):
+                found.dask.append(run.seconds - min(task.start for task in run.tasks))
+                bound = 0.0 if run.plan is None else run.plan.lower_bound
+                if min(bound, run.seconds) > 0:
+                    found.beaten.append(_beaten(bound, run.seconds))
+        return found
+
+    def admits(self, idle: frozenset[str], tasks: int) -> bool:
+        """Note a run of so many tasks in which these were idle; does what it took count?
+
+        Where others are idle for the second time, earlier runs no longer count.
+        """
+        again, self.idle_last = idle == self.idle_last, idle
+        if idle == self.idle:
+            return True
+        if idle and (not again or len(idle) >= tasks):
+            return False
+        self.dask, self.begun, self.crowding, self.followed, self.beaten = [], [], [], [], []
+        self.drift, self.idle = 0.0, idle
+        return True
 
     @property
     def usual_crowding(self) -> float:
@@ -152,6 +177,7 @@ class Outcome:
         changeover: seconds between two tasks of a worker. crowding: by how much longer its large
             transfers took than one by one. None where not known.
         cut: was it cut short? Nothing else of it counts, then.
+        tasks: how many it had. idle: those that did none of their work, see `idle_in`.
     """
 
     graph_signature: str
@@ -163,6 +189,8 @@ class Outcome:
     crowding: float | None = None
     bound: float = 0.0
     cut: bool = False
+    tasks: int = 1
+    idle: frozenset[str] = frozenset()
 
     @staticmethod
     def of(run: RunRecord) -> Outcome | None:
@@ -186,6 +214,8 @@ class Outcome:
             changeover_of(run),
             crowding_of(run),
             0.0 if run.plan is None else max(0.0, run.plan.lower_bound),
+            tasks=len(run.graph),
+            idle=idle_in(run),
         )
 
 
@@ -219,7 +249,7 @@ class Experience:
         if len(self._lessons) > GRAPHS:
             self._lessons.popitem(last=False)
         lessons.cut = outcome.cut
-        if outcome.cut:
+        if outcome.cut or not lessons.admits(outcome.idle, outcome.tasks):
             return
         if outcome.crowding is not None:
             lessons.crowding = [*lessons.crowding, outcome.crowding][-RUNS:]
@@ -249,6 +279,19 @@ def was_cut(run: RunRecord) -> bool:
         return False
     inner = {edge.producer for edge in run.graph.edges()}
     return any(task.status == "ok" and task.task not in inner for task in run.tasks)
+
+
+def idle_in(run: RunRecord) -> frozenset[str]:
+    """The tasks that did none of their work: their results were stored; or they failed, or could
+    not begin, where those are more than a few."""
+    by_status: defaultdict[str, set[str]] = defaultdict(set)
+    for task in run.tasks:
+        by_status[task.status].add(task.task)
+    worked = by_status["ok"]
+    failed = by_status["failed"] - worked
+    if len(failed) < LET_GO * len(run.graph):
+        failed = set()
+    return frozenset((by_status["cached"] - worked) | failed)
 
 
 def was_alone(run: RunRecord) -> bool:

@@ -180,3 +180,46 @@ def test_a_run_beside_others_says_nothing_about_how_long_it_takes(mode: str) -> 
         [replace(each, tasks=task, graph=GRAPH) for each in (beside, hardly)], CLUSTER
     )
     assert of_dask.dask == [6.0]
+
+
+FOUR = TaskGraph.from_tasks([Task(f"t-{i}", seconds=1.0) for i in range(4)])
+
+
+def with_idle(mode: str, seconds: float, *idle: str, status: str = "cached") -> RunRecord:
+    """A run of four tasks of which these had nothing to do."""
+    tasks = tuple(
+        TaskRecord(name, "t", "a", "k", 0.0, seconds, status=status if name in idle else "ok")
+        for name in FOUR.names
+    )
+    return run(mode, seconds, 9.0 if mode == "planned" else None, tasks=tasks, graph=FOUR)
+
+
+@pytest.mark.parametrize("status", ["cached", "failed"])
+@pytest.mark.parametrize("mode", ["observed", "planned"])
+def test_a_run_whose_tasks_had_nothing_to_do_says_nothing_of_the_next(
+    mode: str, status: str
+) -> None:
+    usual, stored = with_idle(mode, 8.0), with_idle(mode, 0.1, *FOUR.names, status=status)
+    partly = with_idle(mode, 3.0, "t-0", "t-1", status=status)
+    for rest in ([stored], [stored] * 3, [partly], [partly, stored, partly, stored]):
+        taught, expected = lessons(usual, *rest), lessons(usual)
+        assert taught.planned(7.0) == expected.planned(7.0)
+        assert taught.default(7.0) == expected.default(7.0)
+    of_dask = Lessons.of_dask([stored, partly, stored, usual], CLUSTER)
+    assert of_dask.dask == Lessons.of_dask([usual], CLUSTER).dask
+
+
+def test_what_is_stored_each_time_is_what_runs_are_like() -> None:
+    usual, partly = with_idle("observed", 8.0), with_idle("observed", 3.0, "t-0")
+    assert lessons(usual, partly, partly, partly).dask == [3.0, 3.0]
+    assert lessons(usual, partly, partly, usual).dask == [8.0], "it is computed again"
+    assert Lessons.of_dask([partly, partly, usual], CLUSTER).dask == [3.0]
+
+
+def test_few_tasks_that_fail_do_not_make_a_run_another_one() -> None:
+    graph = TaskGraph.from_tasks([Task(f"t-{i}", seconds=1.0) for i in range(20)])
+    tasks = tuple(
+        TaskRecord(name, "t", "a", "k", 0.0, 4.0, status="failed" if name == "t-3" else "ok")
+        for name in graph.names
+    )
+    assert lessons(run("observed", 4.0, graph=graph, tasks=tasks)).dask == [4.0]
