@@ -91,6 +91,7 @@ class FlowSession:
         self._epochs: list[Epoch] = []
         self._origin, self._started_at = time.monotonic(), 0.0
         self._works, self._warned = True, False
+        self._told: set[str] = set()
         self._buffer = EpochBuffer(
             client._send_to_scheduler, before=self._before, after=self._after
         )
@@ -222,19 +223,25 @@ class FlowSession:
             if step.advice is not None and step.advice.setup:
                 step = replace(step, advice=with_compiling(step.advice, link.prepared()))
             caveat = "" if step.advice is None else step.advice.caveat
-            for said in filter(None, (step.remark, caveat)):
-                self.info.logger.info(said)
+            self._tell(step.remark, caveat)
             return step
         except (NotReady, InvalidCluster) as error:
             # An adaptive cluster has no worker before it has a task.
-            self.info.logger.info("This epoch is not planned: %s", error)
+            self._tell(f"This epoch is not planned: {error}")
         except Exception as error:
             self._plans = False
             self._fail("Planning failed, so tasks go where Dask puts them", error)
         return Step(graph, None)
 
+    def _tell(self, *sentences: str) -> None:
+        """Each once: a flow that submits and waits in a loop has hundreds of epochs."""
+        for said in sentences:
+            if said and said not in self._told:
+                self._told.add(said)
+                self.info.logger.info("%s", said)
+
     def _after(self, batch: Batch) -> None:
-        # One artifact: a flow that submits and waits in a loop has hundreds of epochs.
+        # One artifact, however many epochs there are.
         if len(self._epochs) != 1 or not self._report or not self._works:
             return
         plan = in_run(self._epochs[0])

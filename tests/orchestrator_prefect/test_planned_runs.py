@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect_dask.task_runners import PrefectDaskFuture
 
 from orchestrator_core.errors import InvalidCluster
+from orchestrator_core.execute.advice import Advice
 from orchestrator_core.execute.record import RunRecord
+from orchestrator_core.graph.cluster import Cluster
+from orchestrator_core.graph.task_graph import TaskGraph
 from orchestrator_core.store.sql import ScheduleStore
 from orchestrator_prefect import OptimizedTaskRunner, optimized_flow
 from orchestrator_prefect.runs.artifacts import seconds
@@ -126,6 +130,26 @@ def test_how_large_arguments_are_is_written_down_and_told_where_no_run_had_the_l
     assert told == [
         "nothing learned yet with rows (flow) = 120,000, only with 1,200: foretold as of those"
     ]
+
+
+class Cautious(Advisor):
+    """Knows nothing like it of any epoch."""
+
+    def advise(self, graph: TaskGraph, cluster: Cluster, flow: str) -> Advice:
+        return replace(super().advise(graph, cluster, flow), caveat="100% of it is new")
+
+
+def test_what_no_run_was_like_is_told_once_however_often_a_loop_submits(
+    cluster: Any, said: list[logging.LogRecord]
+) -> None:
+    def loop() -> None:
+        for size in range(1, 4):
+            load.submit(size).wait()
+
+    advisor = Cautious()
+    run_with(cluster, advisor, loop)
+    assert len(advisor.asked) == 3
+    assert [each.getMessage() for each in said].count("100% of it is new") == 1
 
 
 def test_nothing_of_arguments_is_noted_where_that_is_not_wanted(
