@@ -156,7 +156,7 @@ def _corrected(race: Race, expected: Race, lessons: Lessons, bound: float) -> Ra
     overrated = lessons.overrated(bound)
     planned = lessons.planned(race.planned, overrated, lessons.drift_of(expected.planned))
     # Medians tell how far simulations are off: a single unlucky run says little of that.
-    default = lessons.default(race.default, lessons.off(median(expected.chances)))
+    default = lessons.default(race.default, lessons.off(median(expected.chances), bound))
     least = bound * math.exp(-overrated)
     return Race(max(planned, least), max(default, least), race.chances)
 

@@ -58,8 +58,8 @@ class Lessons:
         drift: log of what a plan really takes over what its simulation says.
         crowding: by how much longer the transfers of the latest runs took than one by one.
         followed: seconds of the latest runs that followed a plan.
-        beaten: of the latest runs that were left to Dask with a bound known, log of that bound over
-            what they took: above 0, durations were overrated.
+        beaten: of each of `dask`, log of the bound that was known over what it took, NaN if none
+            was: above 0, durations were overrated.
     """
 
     dask: list[float] = field(default_factory=list)
@@ -89,8 +89,7 @@ class Lessons:
             if found.admits(idle_in(run), len(run.graph)):
                 found.dask.append(run.seconds - min(task.start for task in run.tasks))
                 bound = 0.0 if run.plan is None else run.plan.lower_bound
-                if min(bound, run.seconds) > 0:
-                    found.beaten.append(_beaten(bound, run.seconds))
+                found.beaten.append(_beaten(bound, run.seconds))
         return found
 
     def admits(self, idle: frozenset[str], tasks: int) -> bool:
@@ -141,15 +140,23 @@ class Lessons:
         """Seconds that Dask alone will take; `off`: that of another simulation, to be taken."""
         return self._begun_with(simulated) * math.exp(self.off(simulated) if off is None else off)
 
-    def off(self, simulated: float) -> float:
+    def off(self, simulated: float, bound: float = 0.0) -> float:
         """Log of what Dask alone will take over what this simulation of it says.
 
-        The more runs there were, the less the simulation counts.
+        The more runs there were, the less the simulation counts. With the `bound` of what is
+        simulated, runs of fewer or more data than now count only as far as they took longer, or
+        less, beside their own bounds, too.
         """
         n = len(self.dask)
         if not n or simulated <= 0:
             return 0.0
-        return _within(math.log(self.usual_dask / self._begun_with(simulated))) * n / (n + 1)
+        begun = self._begun_with(simulated)
+        now = _within(math.log(self.usual_dask / begun))
+        if bound > 0 and self._with_bounds:
+            beside = math.log(bound / begun)
+            each = [_both(math.log(took / begun), beside - by) for took, by in self._with_bounds]
+            now = _both(now, _within(median(each)))
+        return now * n / (n + 1)
 
     def overrated(self, bound: float) -> float:
         """By how much (log, >= 0) durations are overrated, for Dask took less than the `bound`:
@@ -160,7 +167,14 @@ class Lessons:
         is Dask's own affair: no plan waits for what it waits for.
         """
         now = max(0.0, -self.off(bound))
-        return min(now, max(0.0, median(self.beaten))) if self.beaten else now
+        known = [by for _, by in self._with_bounds]
+        return min(now, max(0.0, median(known))) if known else now
+
+    @property
+    def _with_bounds(self) -> list[tuple[float, float]]:
+        """What runs took that were left to Dask, and by how much they beat their bounds."""
+        pairs = zip(self.dask, self.beaten, strict=False)
+        return [(took, by) for took, by in pairs if not math.isnan(by)]
 
     def _begun_with(self, simulated: float) -> float:
         return simulated + (median(self.begun) if self.begun else 0.0)
@@ -258,9 +272,8 @@ class Experience:
         if outcome.predicted is None:
             lessons.dask = [*lessons.dask, outcome.seconds][-RUNS:]
             lessons.begun = [*lessons.begun, outcome.begun][-RUNS:]
-            if outcome.bound > 0:
-                beaten = _beaten(outcome.bound, outcome.seconds)
-                lessons.beaten = [*lessons.beaten, beaten][-RUNS:]
+            beaten = _beaten(outcome.bound, outcome.seconds)
+            lessons.beaten = [*lessons.beaten, beaten][-RUNS:]
         else:
             lessons.followed = [*lessons.followed, outcome.seconds][-RUNS:]
             # The forecast had the correction in it that was known by then.
@@ -302,7 +315,7 @@ def was_alone(run: RunRecord) -> bool:
 
 
 def _beaten(bound: float, seconds: float) -> float:
-    return math.log(bound / seconds)
+    return math.log(bound / seconds) if min(bound, seconds) > 0 else math.nan
 
 
 def _both(one: float, other: float) -> float:

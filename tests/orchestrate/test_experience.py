@@ -223,3 +223,21 @@ def test_few_tasks_that_fail_do_not_make_a_run_another_one() -> None:
         for name in graph.names
     )
     assert lessons(run("observed", 4.0, graph=graph, tasks=tasks)).dask == [4.0]
+
+
+def test_dask_takes_as_long_beside_the_bound_of_what_is_to_be_done_now() -> None:
+    """Each run is given other data, and takes a tenth longer than is proven."""
+    task = (TaskRecord("t", "t", "a", "k", 0.0, 1.0),)
+    runs = [run("observed", 1.1 * each, 9.0, each, tasks=task) for each in (10.0, 20.0, 40.0, 80.0)]
+    for taught in (lessons(*runs), Lessons.of_dask(runs[::-1], CLUSTER)):
+        for bound in (8.0, 30.0, 100.0):
+            simulated = 1.1 * bound
+            told = taught.default(simulated, taught.off(simulated, bound))
+            assert told == pytest.approx(simulated)
+
+
+def test_dask_that_takes_longer_than_is_simulated_each_time_will_again() -> None:
+    slow = lessons(*[run("observed", 2.0 * each, 9.0, each) for each in (10.0, 20.0, 30.0)])
+    assert slow.default(20.0, slow.off(20.0, 20.0)) == pytest.approx(20.0 * 2.0**0.75)
+    first = lessons(run("observed", 40.0), run("observed", 40.0))
+    assert first.off(20.0, 20.0) == first.off(20.0) > 0.4, "no run had a bound"
