@@ -49,7 +49,8 @@ class AnnouncedRun:
         return self._open
 
     def others(self, worked: float) -> float:
-        """Seconds for which tasks of other runs had threads; `worked`: as of `Worked`, now."""
+        """Seconds for which tasks of other runs had threads; `worked`: as of `Worked`, now, but for
+        its `open` tasks."""
         own = sum([record.seconds for _, record in self.records])
         return max(0.0, worked - self._worked_before - own)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from distributed.metrics import time
@@ -70,12 +70,14 @@ class Worked:
             if span["action"] == "compute":
                 self._ended += max(0.0, span["stop"] - span["start"])
 
-    def now(self) -> float:
-        """Seconds of threads until now, as far as heartbeats tell."""
+    def now(self, but: Container[Key] = ()) -> float:
+        """Seconds of threads until now, as far as heartbeats tell; `but` for what these tasks have
+        had so far that still run."""
         moment, running = time(), 0.0
         for worker in self._scheduler.workers.values():
             for task, seconds in worker.executing.items():
-                if task.processing_on is worker and task.key not in self._left:
+                is_in = task.processing_on is worker and task.key not in self._left
+                if is_in and task.key not in but:
                     running += seconds + max(0.0, moment - worker.last_seen)
         return self._ended + running
 

@@ -116,7 +116,8 @@ class Handlers:
         self._session.announcements.end(run_id)
         if run is None:
             return {"notes": [], "others": 0.0}
-        return {"notes": run.notes(), "others": run.others(self._session.worked.now())}
+        worked = self._session.worked.now(but=run.open)
+        return {"notes": run.notes(), "others": run.others(worked)}
 
     def gantt(
         self, run_id: str | None = None, planned: int = 0, recorded: int = 0, version: int = 0

@@ -50,6 +50,7 @@ def test_what_ended_and_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler = made_up(there=there)
     clock = Worked(scheduler, lambda where, error: None)
     assert clock.now() == 2.5
+    assert clock.now(but={"running"}) == 0.0
     spans = [span("transfer", 0.0, 9.0), span("compute", 1.0, 3.5)]
     clock.has_ended({"key": "ended", "startstops": spans})
     clock.has_ended({"key": "ended", "startstops": None})

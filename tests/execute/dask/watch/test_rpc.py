@@ -98,6 +98,27 @@ async def test_who_ends_a_run_is_told_what_others_had(
 
 
 @cluster_test()
+async def test_what_a_run_still_has_when_it_is_cancelled_is_not_of_others(
+    c: Client, s: Scheduler, a: Worker, b: Worker
+) -> None:
+    plugin = OrchestratorPlugin(mode="observe", advisor=FixedAdvisor(), min_tasks=1)
+    await start(s, plugin)
+    await client.begin(c, "run", [("k", "task", "waits")])
+    running = c.submit(wait_for, "go", key="k")
+    theirs = c.submit(wait_for, "go", key="of others")
+    keys = {"k", "of others"}
+    await until(lambda: keys == {task.key for task in s.tasks.values() if task.processing_on})
+    for key, seconds in (("k", 30.0), ("of others", 7.0)):
+        worker = s.tasks[key].processing_on
+        assert worker is not None
+        worker.executing = {**worker.executing, s.tasks[key]: seconds}
+    assert 7.0 <= (await client.end(c, "run")).others < 30.0
+    await Event("go").set()
+    await c.gather([running, theirs])
+    await stop(s, plugin)
+
+
+@cluster_test()
 async def test_an_epoch_without_slots_is_observed(
     c: Client, s: Scheduler, a: Worker, b: Worker
 ) -> None:
