@@ -18,6 +18,9 @@ from orchestrator_core.plan.schedule import Schedule
 SHARED = 0.05
 """Part of the workers' time that other runs may have had, and a run still counts as alone."""
 
+CACHED = "cached"
+"""Status of a task whose result was stored."""
+
 LEFT = "left"
 """Status of a task that still ran when its flow ended."""
 

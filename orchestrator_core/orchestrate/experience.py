@@ -23,7 +23,7 @@ from statistics import median
 
 import numpy as np
 
-from orchestrator_core.execute.record import SHARED, RunRecord
+from orchestrator_core.execute.record import CACHED, SHARED, RunRecord
 from orchestrator_core.graph.cluster import Cluster
 from orchestrator_core.learn.levels import lately
 from orchestrator_core.orchestrate.changeover import changeover_of, rounded
@@ -304,7 +304,7 @@ def idle_in(run: RunRecord) -> frozenset[str]:
     failed = by_status["failed"] - worked
     if len(failed) < LET_GO * len(run.graph):
         failed = set()
-    return frozenset((by_status["cached"] - worked) | failed)
+    return frozenset((by_status[CACHED] - worked) | failed)
 
 
 def was_alone(run: RunRecord) -> bool:

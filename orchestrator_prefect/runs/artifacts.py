@@ -10,7 +10,7 @@ from zlib import crc32
 from prefect.artifacts import create_markdown_artifact
 
 from orchestrator_core.clean_text import clean
-from orchestrator_core.execute.record import LEFT, PlanRecord, RunRecord
+from orchestrator_core.execute.record import CACHED, LEFT, PlanRecord, RunRecord
 from orchestrator_core.words import plural
 
 SURPRISES = 5
@@ -65,7 +65,9 @@ def outcome_line(run: RunRecord) -> str:
     tasks, workers = plural(len(run.tasks), "task"), plural(len(run.cluster), "worker")
     if run.status == "cancelled":
         tasks = f"cancelled after {len(run.tasks):,} of {plural(len(run.graph), 'task')}"
-    done = f"{tasks} on {workers} in {seconds(run.seconds)}"
+    stored = sum(task.status == CACHED for task in run.tasks)
+    spared = f" ({stored:,} of them had stored results)" if stored else ""
+    done = f"{tasks} on {workers} in {seconds(run.seconds)}{spared}"
     if run.plan is None:
         return f"{done}; {clean(run.reason)}"
     verb = "forecast" if run.plan.adopted else "left to Dask, forecast"

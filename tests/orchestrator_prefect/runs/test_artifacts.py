@@ -113,6 +113,14 @@ def test_a_forecast_below_the_bound_says_that_tasks_used_to_take_less() -> None:
     assert line.endswith(said)
 
 
+def test_a_run_whose_results_were_stored_says_so_beside_its_forecast() -> None:
+    """Nobody could foresee it; 14 s beside a forecast of 60 s need not be a wrong forecast."""
+    whole = run()
+    stored = [replace(task, status="cached") for task in whole.tasks[:2]]
+    line = outcome_line(replace(whole, tasks=(*stored, *whole.tasks[2:])))
+    assert line.startswith("3 tasks on 2 workers in 14 s (2 of them had stored results); forecast")
+
+
 def test_a_run_that_was_cancelled_is_called_so() -> None:
     """A forecast of the whole stands beside it, which nobody would compare otherwise."""
     whole = run()
