@@ -35,8 +35,8 @@ from orchestrator_core.store.location import (
     create_private,
     masked,
     read_only,
+    reason_of,
     sqlite_path,
-    without_password,
 )
 from orchestrator_core.store.replacing import alone, undisturbed
 from orchestrator_core.store.schema import HEAD, bring, check
@@ -104,10 +104,9 @@ class Database:
                     self._put_aside(engine)
                 return self._attempt(self._open(), work, write=write)
         except (*DATABASE_ERRORS, OSError, ValueError, OverflowError) as error:
-            reason = without_password(str(getattr(error, "orig", error)), self.url)
             raise StoreError(
                 f"the database {masked(self.url)} cannot be {'written' if write else 'read'}: "
-                f"{reason.strip()}"
+                f"{reason_of(error, self.url)}"
             ) from None
 
     def _attempt(self, engine: Engine, work: Callable[[Connection], T], *, write: bool) -> T:

@@ -14,6 +14,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from orchestrator_core.clean_text import clean
 from orchestrator_core.errors import StoreError
 from orchestrator_core.settings import SETTINGS, Setting, Source, Stated, find
 from orchestrator_core.settings.environment import environment
@@ -82,6 +83,13 @@ def without_password(text: str, url: URL) -> str:
         elif secret:  # as a word, or every such letter would go
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     return text
+
+
+def reason_of(error: Exception, url: URL) -> str:
+    """Why a database failed, for people: on one line, without the URL's password. Drivers put each
+    address that they tried, and advice, on a line of its own."""
+    said = without_password(str(getattr(error, "orig", error)), url)
+    return " ".join(clean(said).split())
 
 
 def sqlite_path(url: URL) -> Path | None:

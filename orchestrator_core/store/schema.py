@@ -19,9 +19,9 @@ from orchestrator_core.store.engine import DATABASE_ERRORS, open_engine, writing
 from orchestrator_core.store.location import (
     create_private,
     masked,
+    reason_of,
     sqlite_path,
     to_url,
-    without_password,
 )
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
@@ -76,7 +76,7 @@ def upgrade(
         with engine.connect() as connection, writing(connection).begin():
             before = bring(connection, revision)
     except (*DATABASE_ERRORS, OSError) as error:
-        reason = without_password(str(getattr(error, "orig", error)), url)
+        reason = reason_of(error, url)
         raise StoreError(f"the database {masked(url)} cannot be upgraded: {reason}") from None
     finally:
         if engine is not None:

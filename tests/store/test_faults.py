@@ -56,6 +56,15 @@ def corrupt_copies(path: Path) -> list[Path]:
     return sorted(copy for copy in found if not copy.name.endswith(("-wal", "-shm")))
 
 
+def test_what_a_driver_says_on_several_lines_is_told_on_one(path: Path) -> None:
+    def unreachable(connection: Connection) -> None:
+        raise sqlite3.OperationalError("connection refused\n\tIs the server running?\n")
+
+    with closing(Database(to_url(path))) as database, pytest.raises(StoreError) as told:
+        database.read(unreachable)
+    assert str(told.value).endswith("cannot be read: connection refused Is the server running?")
+
+
 # damaged files
 
 

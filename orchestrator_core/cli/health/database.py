@@ -51,7 +51,7 @@ def _locked_out(path: Path) -> Check:
 def _check_content(location: str | None, shown: str) -> Check:
     from orchestrator_core.store import schema
     from orchestrator_core.store.engine import DATABASE_ERRORS, open_engine
-    from orchestrator_core.store.location import sqlite_path, to_url, without_password
+    from orchestrator_core.store.location import reason_of, sqlite_path, to_url
 
     url = to_url(location)
     path = sqlite_path(url)
@@ -65,7 +65,7 @@ def _check_content(location: str | None, shown: str) -> Check:
     except SchemaMismatch as error:
         return bad(NAME, f"{shown} does not fit this version", str(error))
     except (*DATABASE_ERRORS, StoreError, OSError) as error:
-        reason = without_password(str(getattr(error, "orig", error)), url).strip()
+        reason = reason_of(error, url)
         mend = "check the address and the rights, or set ORCHESTRATOR_DB to another database"
         return bad(NAME, f"{shown} cannot be read: {reason}", mend)
     finally:
