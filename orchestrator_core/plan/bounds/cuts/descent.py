@@ -3,8 +3,9 @@
 Which decision comes next is learnt: those whose two cases raised heads and tails the most, lately
 and anywhere in the tree, are tried first (pseudo-costs: M. Benichou and others, Experiments in
 mixed-integer linear programming, 1971). Of a few of them both cases are looked at, and the best is
-taken (strong branching: D. Applegate and others, Finding cuts in the TSP, 1995). If one case is a
-contradiction, the other one holds.
+taken (strong branching: D. Applegate and others, Finding cuts in the TSP, 1995), until a few in a
+row were no better (T. Achterberg, T. Koch, A. Martin, Branching rules revisited, 2005). If one case
+is a contradiction, the other one holds.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ GOES_ON, REFUTED, DECIDED, FULL = 0, 1, 2, 3
 
 LOOKED_AT = 8
 """Decisions of which both cases are looked at, at most."""
+
+IN_VAIN = 3
+"""So many in a row that are no better than the best of them: no more are looked at."""
 
 FADE = 0.9
 """What the credit of a decision keeps each time that it is looked at."""
@@ -184,9 +188,9 @@ def _decide(
     top = d.at[0]
     before = _slack_left(_node(d.stack, top))
     most = target * len(terms.seconds)
-    best, chosen, gains, room = -1.0, -1, (0.0, 0.0), 0
+    best, chosen, gains, room, in_vain = -1.0, -1, (0.0, 0.0), 0, 0
     for k in ranked:
-        if rate[k] < 0:
+        if rate[k] < 0 or in_vain == IN_VAIN:
             break
         cases = _node(d.spare, 2 * room), _node(d.spare, 2 * room + 1)
         for case in (0, 1):
@@ -197,8 +201,9 @@ def _decide(
         worth = LESSER * low + high
         d.credit[0, k] = FADE * d.credit[0, k] + worth / most
         d.credit[1, k] = FADE * d.credit[1, k] + 1.0
+        in_vain += 1
         if worth > best or max(gain[0], gain[1]) == np.inf:
-            best, chosen, gains, room = worth, k, gain, 1 - room
+            best, chosen, gains, room, in_vain = worth, k, gain, 1 - room, 0
         if max(gain[0], gain[1]) == np.inf:
             break
     room = 1 - room
