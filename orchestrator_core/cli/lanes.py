@@ -63,13 +63,18 @@ def worker_uses(instance: Instance, schedule: Schedule) -> list[WorkerUse]:
     ]
 
 
-def pack(pieces: Iterable[Piece]) -> tuple[tuple[Piece, ...], ...]:
+def pack(pieces: Iterable[Piece], threads: int | None = None) -> tuple[tuple[Piece, ...], ...]:
     """Pieces of one thread each, in order of their starts, in few lanes: as really measured, so
-    those that overlap by a tenth may share one."""
+    those that overlap by a tenth may share one. There are never more lanes than `threads`, where
+    that is known: the clock of a worker is set by its heartbeats, and while a scheduler is busy it
+    may jump by more than a short task takes.
+    """
     lanes: list[list[Piece]] = []
     for piece in pieces:
         latest = piece.start + MEASURED * (piece.end - piece.start)
         lane = next((lane for lane in lanes if lane[-1].end <= latest), None)
+        if lane is None and len(lanes) == threads:
+            lane = min(lanes, key=lambda lane: lane[-1].end)
         if lane is None:
             lanes.append(lane := [])
         lane.append(piece)

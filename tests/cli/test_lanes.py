@@ -69,3 +69,10 @@ def test_measured_pieces_share_a_lane_if_they_hardly_overlap() -> None:
     first, second, third = Piece(0.0, 1.05, 0), Piece(1.0, 2.0, 1), Piece(1.5, 2.5, 0)
     assert pack([first, second, third]) == ((first, second), (third,))
     assert pack([]) == ()
+
+
+def test_clocks_that_jump_make_no_more_lanes_than_there_are_threads() -> None:
+    first, second, third = Piece(0.0, 1.0, 0), Piece(0.1, 0.5, 1), Piece(0.3, 0.6, 0)
+    assert pack([first, second, third], threads=1) == ((first, second, third),)
+    assert pack([first, second, third], threads=2) == ((first,), (second, third))
+    assert pack([first, second, third], threads=4) == ((first,), (second,), (third,))

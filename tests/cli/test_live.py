@@ -102,6 +102,13 @@ def test_the_chart_has_two_rows_for_each_worker(invoke: Invoke, busy: str) -> No
     assert "no run 'nobody' is under way" in missing.err
 
 
+@pytest.mark.parametrize(("threads", "lanes"), [({"w": 1}, 1), ({"w": 2}, 2), ({}, 2)])
+def test_a_worker_has_no_more_lanes_than_threads(threads: dict[str, int], lanes: int) -> None:
+    overlapping = [("w", "kind", 0.0, 1.0), ("w", "kind", 0.3, 0.9)]
+    happened, planned = gantt_view._rows(["w"], ["kind"], overlapping, overlapping, threads)
+    assert (len(happened.lanes), len(planned.lanes)) == (lanes, lanes)
+
+
 def test_a_long_run_is_fetched_piece_by_piece(
     invoke: Invoke, cluster: LocalCluster, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +119,7 @@ def test_a_long_run_is_fetched_piece_by_piece(
     told = json.loads(invoke("live", "gantt", address, "--json").out)
     assert {row[0] for row in told["planned"]} == {row[0] for row in told["recorded"]} == set(graph)
     assert len(told["planned"]) == len(told["recorded"]) == 18
+    assert told["threads"] == {"0": 1, "1": 1}
     assert "18 of 18 tasks done" in invoke("live", "gantt", address).out
 
 

@@ -31,7 +31,7 @@ def show(answer: Answer) -> None:
     happened, planned = list(_happened(answer)), list(_planned(answer))
     kinds = sorted({kind for _, kind, _, _ in (*happened, *planned)})
     workers = _busiest(happened, planned)
-    rows = list(_rows(workers, kinds, happened, planned))
+    rows = list(_rows(workers, kinds, happened, planned, answer["threads"]))
     length = max([end for _, _, _, end in (*happened, *planned)], default=0.0)
     palette, width = Palette(short_kinds(kinds), rows), min(console.width, WIDEST)
     console.print(_now(answer, rows, length, width), no_wrap=True, overflow="crop")
@@ -64,21 +64,29 @@ def _busiest(happened: Iterable[Span], planned: Iterable[Span]) -> list[str]:
 
 
 def _rows(
-    workers: Sequence[str], kinds: Sequence[str], happened: list[Span], planned: list[Span]
+    workers: Sequence[str],
+    kinds: Sequence[str],
+    happened: list[Span],
+    planned: list[Span],
+    threads: Mapping[str, int],
 ) -> Iterator[WorkerUse]:
     place = {kind: i for i, kind in enumerate(kinds)}
     for name in workers:
-        yield _use(name, [span for span in happened if span[0] == name], place)
+        # Of a worker that is gone, nobody knows how many threads it had.
+        most = threads.get(name)
+        yield _use(name, [span for span in happened if span[0] == name], place, most)
         if planned:
-            yield _use(PLANNED, [span for span in planned if span[0] == name], place)
+            yield _use(PLANNED, [span for span in planned if span[0] == name], place, most)
 
 
-def _use(label: str, spans: Iterable[Span], place: Mapping[str, int]) -> WorkerUse:
+def _use(
+    label: str, spans: Iterable[Span], place: Mapping[str, int], threads: int | None
+) -> WorkerUse:
     pieces = sorted(
         (Piece(start, end, place[kind]) for _, kind, start, end in spans),
         key=lambda piece: (piece.start, piece.end),
     )
-    lanes = pack(pieces)
+    lanes = pack(pieces, threads)
     return WorkerUse(
         name=label,
         kind="",

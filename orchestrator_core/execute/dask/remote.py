@@ -61,7 +61,8 @@ def why(client: Client, key: str) -> Answer:
 
 
 def gantt(client: Client, run_id: str | None = None) -> Answer:
-    """Plan and reality of a run, whole, as `Status.gantt`; None for the newest.
+    """Plan and reality of a run, whole, as `Status.gantt`; None for the newest. With it, the
+    ``threads`` of the workers that are there, by name.
 
     Raises:
         ClusterError: if the plugin is not there. InvalidInput: if there is no such run.
@@ -69,7 +70,8 @@ def gantt(client: Client, run_id: str | None = None) -> Answer:
     whole = _gantt(client, run_id, {})
     while _is_cut(whole):
         whole = _gantt(client, whole["run"]["run_id"], whole)
-    return whole
+    threads = {worker["name"]: worker["threads"] for worker in status(client)["workers"]}
+    return {**whole, "threads": threads}
 
 
 def enable(client: Client, **options: Any) -> bool:
