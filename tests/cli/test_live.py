@@ -15,7 +15,7 @@ from distributed import Client, Event, LocalCluster
 from rich.text import Text
 
 from orchestrator_core import cli
-from orchestrator_core.cli.live import gantt_view
+from orchestrator_core.cli.live import gantt_view, why_view
 from orchestrator_core.cli.live.status_view import COUNTED, _figures, show
 from orchestrator_core.execute.dask import OrchestratorPlugin
 from tests.cli.conftest import Invoke
@@ -90,6 +90,28 @@ def test_why_says_what_a_task_waits_for(invoke: Invoke, busy: str) -> None:
     assert (unknown.code, unknown.out) == (1, "")
     assert "no task 'the'; did you mean then-0, then-1, then-2?" in unknown.err
     assert "lists the keys" in invoke("live", "why", busy, "nothing").err
+
+
+def test_why_says_where_a_task_ran_whose_output_is_gone(
+    invoke: Invoke, cluster: LocalCluster, address: str
+) -> None:
+    graph, keys = layers()
+    with Client(cluster) as client:  # type: ignore[no-untyped-call]
+        futures = client.get(graph, keys, sync=False)
+        client.gather(futures)
+        shown = invoke("live", "why", address, "t-0-0")
+    words = {line.split()[0]: line.split()[1:] for line in shown.out.splitlines() if line.strip()}
+    assert words["state"] == ["released"]
+    assert words["ran"][0] == "on"
+    assert words["ran"][1] in ("0", "1")
+    assert "from" in words["ran"]
+
+
+def test_of_a_task_that_was_tried_again_it_says_so() -> None:
+    ran = {"worker": "w", "start": 1.0, "end": 2.0, "status": "ok", "attempt": 1}
+    assert why_view._ran(ran) == "on w from 1.00 s to 2.00 s"
+    again = why_view._ran(ran | {"status": "failed", "attempt": 2})
+    assert again == "on w from 1.00 s to 2.00 s, and failed, attempt 2"
 
 
 def test_the_chart_has_two_rows_for_each_worker(invoke: Invoke, busy: str) -> None:

@@ -39,6 +39,9 @@ def _lines(answer: Answer) -> list[tuple[str, str]]:
         when = f"{words.seconds(answer['now'])} after its start"
         lines += [("run", f"{answer['run_id'][:8]}, {answer['flow']}, {when}")]
     lines += [("planned", _planned(answer["planned"]))]
+    # A scheduler with an older version of this project does not tell.
+    if ran := answer.get("ran"):
+        lines += [("ran", _ran(ran))]
     if answer["stage"]:
         until = answer["held_until"]
         held = f", at the latest until {words.seconds(until)}" if until is not None else ""
@@ -55,6 +58,12 @@ def _planned(planned: Answer | None) -> str:
     if planned["start"] is not None:
         text += f" from {words.seconds(planned['start'])} to {words.seconds(planned['end'])}"
     return text if planned["rank"] is None else f"{text}, number {planned['rank']} to start"
+
+
+def _ran(ran: Answer) -> str:
+    text = f"on {ran['worker']} from {words.seconds(ran['start'])} to {words.seconds(ran['end'])}"
+    failed = ", and failed" if ran["status"] == "failed" else ""
+    return f"{text}{failed}" if ran["attempt"] == 1 else f"{text}{failed}, attempt {ran['attempt']}"
 
 
 def _columns() -> list[Column]:

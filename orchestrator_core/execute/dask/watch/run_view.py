@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from orchestrator_core.execute.dask.graphs.announced import AnnouncedRun
+from orchestrator_core.execute.dask.graphs.ended import as_record
 from orchestrator_core.execute.dask.graphs.runs import GraphRun
 from orchestrator_core.execute.dask.plans.steered import Steered
 from orchestrator_core.execute.directives import Key
@@ -51,6 +52,10 @@ class RunView(Protocol):
         """Executions in order of their end, beginning with number `first`."""
         ...
 
+    def last(self, key: Key) -> TaskRecord | None:
+        """The last recorded execution of the task; None if there is none."""
+        ...
+
     def label(self, key: Key) -> tuple[str, str] | None:
         """Name and kind of a task; None if it is not of this run."""
         ...
@@ -90,6 +95,11 @@ class GraphView(RunView):
     def records(self, first: int, limit: int) -> Recorded:
         return self._run.records(first, limit)
 
+    def last(self, key: Key) -> TaskRecord | None:
+        run = self._run
+        found = next((each for each in reversed(run.ended) if each[0] == key), None)
+        return None if found is None else as_record(run.label(key), found)
+
     def label(self, key: Key) -> tuple[str, str] | None:
         try:
             return self._run.label(key)
@@ -125,6 +135,9 @@ class AnnouncedView(RunView):
 
     def records(self, first: int, limit: int) -> Recorded:
         return list(islice(self._run.records, first, first + limit))
+
+    def last(self, key: Key) -> TaskRecord | None:
+        return next((record for of, record in reversed(self._run.records) if of == key), None)
 
     def label(self, key: Key) -> tuple[str, str] | None:
         return self._run.labels.get(key)

@@ -45,6 +45,7 @@ def why(status: Status, key: str) -> dict[str, Any]:
         "mode": status.session.mode,
         "followed": None if view is None else view.reason,
         "planned": _planned(status, view, found),
+        "ran": _ran(view, found.key),
         "held_until": _held_until(status, view, found.key),
         "waits_for": list(islice(_chain(status, view, found), LONGEST_CHAIN)),
     }
@@ -75,6 +76,14 @@ def _planned(status: Status, view: RunView | None, state: TaskState) -> dict[str
         "start": None if row is None else row.start,
         "end": None if row is None else row.end,
     }
+
+
+def _ran(view: RunView | None, key: Key) -> dict[str, Any] | None:
+    """Where and when the task ran last; None if it has not."""
+    record = None if view is None else view.last(key)
+    if record is None:
+        return None
+    return {name: getattr(record, name) for name in ("worker", "start", "end", "status", "attempt")}
 
 
 def _row(status: Status, view: RunView | None, key: Key) -> PlannedRow | None:

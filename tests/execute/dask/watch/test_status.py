@@ -242,6 +242,15 @@ async def test_why_tells_the_plan_and_the_chain(
     done = why(told, "free-0")
     assert (done["state"], done["stage"], done["waits_for"]) == ("memory", "finished", [])
     assert done["worker"] == plan["free-0"].worker
+    (ran,) = (record for key, record in session.runs[0].records() if key == "free-0")
+    assert done["ran"] == {
+        "worker": ran.worker,
+        "start": ran.start,
+        "end": ran.end,
+        "status": "ok",
+        "attempt": 1,
+    }
+    assert answer["ran"] is None
     assert why(told, "ne")["key"] == "next", "the beginning of a key will do"
     assert why(told, "free") == {"unknown": ["free-0", "free-1", "free-2"]}
     assert why(told, "nothing") == {"unknown": []}
@@ -296,9 +305,13 @@ async def test_an_announced_run_is_shown_without_times(
     plugin = OrchestratorPlugin(mode="observe", advisor=FixedAdvisor())
     told = Status(await start(s, plugin))
     await client.begin(c, "flow-run", [("x", "first", "load"), ("y", "second", "fit")])
-    assert await c.submit(add, key="x") == 1
+    x = c.submit(add, key="x")
+    assert await x == 1
     (run,) = told.picture()["runs"]
     assert (run["mode"], run["tasks"], run["done"]) == ("announced", 2, 1)
+    ran = why(told, "x")["ran"]
+    assert [ran["worker"]] == why(told, "x")["worker"].split()
+    assert ran["attempt"] == 1
     gantt = told.gantt("flow")
     assert (gantt["planned"], gantt["planned_total"]) == ([], 0)
     assert [row[:2] for row in gantt["recorded"]] == [("x", "load")]
