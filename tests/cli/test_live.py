@@ -161,6 +161,25 @@ def test_enable_and_disable(invoke: Invoke, cluster: LocalCluster) -> None:
     assert (wrong.code, "mode = 'frob' is no mode" in wrong.err) == (1, True)
 
 
+def test_where_there_is_no_advisor_it_is_said(
+    invoke: Invoke, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator_core.execute.dask.session.READY_SECONDS", 60.0)
+    address = cluster.scheduler_address
+    lack = "no advisor, so nothing is planned or recorded: a database of kind 'nosuch' is not"
+    enabled = invoke("live", "enable", address, "--store", "nosuch://x")
+    graph, keys = layers()
+    with Client(cluster) as client:  # type: ignore[no-untyped-call]
+        client.get(graph, keys)
+        shown = invoke("live", "status", address)
+        run = json.loads(invoke("live", "status", address, "--json").out)["runs"][0]
+    invoke("live", "disable", address)
+    assert enabled.out == "enabled, mode director\n"
+    assert enabled.err.startswith(f"note: {lack}")
+    assert lack in shown.out
+    assert run["reason"].startswith(lack)
+
+
 @pytest.mark.parametrize("where", [NOWHERE, "http://127.0.0.1:9", "no address"])
 def test_nobody_answers(
     invoke: Invoke, where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

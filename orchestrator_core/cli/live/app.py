@@ -82,14 +82,16 @@ def enable(
     ] = None,
 ) -> None:
     """Begin to plan what is submitted from now on."""
-    from orchestrator_core.cli.console import results
+    from orchestrator_core.cli.console import remark, results
     from orchestrator_core.execute.dask import remote
 
     with remote.connect(address) as client:
         added = remote.enable(client, mode=mode, store=store, objective=objective)
-        found = remote.status(client)["mode"]
+        found = remote.status(client)
     done = "enabled" if added else "was enabled already, nothing changed"
-    results().print(f"{done}, mode {found}", soft_wrap=True)
+    results().print(f"{done}, mode {found['mode']}", soft_wrap=True)
+    if holdup := found.get("holdup"):
+        remark(f"note: {holdup}")
 
 
 @app.command()

@@ -31,6 +31,9 @@ def show(status: Answer) -> None:
     if status["withdrawn"]:
         text = f"the plugin has withdrawn, and Dask goes on alone: {status['withdrawn']}"
         console.print(toned(text, "bold red"), soft_wrap=True)
+    # A scheduler with an older version of this project does not say.
+    if holdup := status.get("holdup"):
+        console.print(toned(holdup, "bold red"), soft_wrap=True)
     if not status["runs"]:
         idle = "no run is under way; so far:" if any(_done(status)) else "nothing has run yet"
         console.print(Text(idle, "dim"))

@@ -64,6 +64,7 @@ class Advisory:
         self._started = asyncio.Event()
         self._closed = asyncio.Event()
         self._warm = False
+        self._lack = ""
         self._closing = False
 
     def start(self, plans: bool = True) -> None:
@@ -91,7 +92,10 @@ class Advisory:
 
     @property
     def holdup(self) -> str:
-        """Why it will take minutes until plans can be made, for people; empty if it will not."""
+        """Why it will take minutes until plans can be made, or for ever, for people; empty if it
+        will not."""
+        if self._lack:
+            return self._lack
         advisor = self._advisor
         return advisor.holdup if not self._warm and isinstance(advisor, MayBeHeldUp) else ""
 
@@ -148,8 +152,8 @@ class Advisory:
             self._advisor = advisor = self._make()
         except Exception as error:
             is_known = isinstance(error, OrchestratorError)  # whose message says all
-            said = "no advisor, so nothing is planned or recorded: %s"
-            log.warning(said, error, exc_info=not is_known)
+            self._lack = f"no advisor, so nothing is planned or recorded: {error}"
+            log.warning("%s", self._lack, exc_info=not is_known)
             self._closing = True
             self._tell(self._started.set)
             self._tell(self._closed.set)
@@ -180,6 +184,8 @@ class Advisory:
     def _start_planning(self, warm: bool, measured: Sequence[Cluster] = ()) -> None:
         self._recall(measured)
         self._warm = warm
+        if not warm:
+            self._lack = "nothing is planned: the advisor failed when it was made ready"
         self._started.set()
 
     def _guarded(self, where: str, call: Callable[[], object]) -> bool:

@@ -47,6 +47,7 @@ class Status:
             "wanted_mode": session.options.mode,
             "withdrawn": session.steering.follower.disabled,
             "withdrawn_at": session.counters.withdrawn_at,
+            "holdup": session.advisory.holdup,
             "workers": self._workers(),
             "runs": [self._run(view, now) for view in self._views().values()],
             "counters": asdict(session.counters),
