@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any, cast
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def key_of(node: Node) -> Hashable | None:
         return None
     if node.name.startswith(("random_", "threefry")):
         return None
-    params = tuple(sorted(node.params.items()))
+    params = tuple((key, _exact(each)) for key, each in sorted(node.params.items()))
     if any(isinstance(each, str) and each.startswith(OPAQUE) for _, each in params):
         return None
     key = (node.primitive, params, tuple(_name(each) for each in node.inputs))
@@ -51,8 +52,14 @@ def key_of(node: Node) -> Hashable | None:
     return key
 
 
+def _exact(param: Any) -> Hashable:
+    """A parameter that equals only its own kind: -0.0 is not 0.0 here, nor is 1 True."""
+    if isinstance(param, tuple):
+        return tuple(map(_exact, param))
+    if isinstance(param, bool | int | float | complex | np.generic):
+        return type(param), repr(param)
+    return cast(Hashable, param)
+
+
 def _name(atom: Atom) -> Hashable:
-    if isinstance(atom, Value):
-        return atom
-    array = np.asarray(atom.value)
-    return (array.dtype.str, array.tobytes(), atom.aval)
+    return atom if isinstance(atom, Value) else atom.bits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -54,6 +55,12 @@ class Literal(Typed):
 
     value: Any
     aval: Aval
+
+    @property
+    def bits(self) -> Hashable:
+        """Equal for literals that are the same in every bit: of zeros the sign counts."""
+        array = np.asarray(self.value)
+        return array.dtype.str, array.tobytes(), self.aval
 
 
 Atom: TypeAlias = Value | Literal

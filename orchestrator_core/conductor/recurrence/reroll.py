@@ -102,10 +102,8 @@ def _where(node: Node) -> Any:
 
 
 def _are_equal(atoms: Sequence[Atom]) -> bool:
-    first = atoms[0]
-    return isinstance(first, Literal) and all(
-        isinstance(each, Literal) and each.value == first.value for each in atoms
-    )
+    literals = [each for each in atoms if isinstance(each, Literal)]
+    return len(literals) == len(atoms) and len({each.bits for each in literals}) == 1
 
 
 def _cuts(column: Sequence[Node]) -> bool:

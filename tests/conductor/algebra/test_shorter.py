@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from orchestrator_core.conductor import _jax
 from orchestrator_core.conductor.algebra.rewrite import algebra
 from orchestrator_core.conductor.algebra.shorter import shorter
 from orchestrator_core.conductor.goal import Goal
@@ -126,3 +127,13 @@ def test_bodies_of_loops_are_shortened_and_reported() -> None:
     same, sites = algebra(graph, Goal())
     assert same is graph
     assert sites == []
+
+
+def test_parameters_of_two_kinds_are_two_operations() -> None:
+    """Python finds -0.0 equal to 0.0, and True to 1."""
+    scaled = _jax.Primitive("scaled")
+    scaled.def_abstract_eval(lambda x, *, by: x)
+    jaxpr = jax.make_jaxpr(lambda x: [scaled.bind(x, by=k) for k in (0.0, -0.0, 0.0, 1, 1.0, True)])
+    new, found = shorter(read(jaxpr(X)))
+    assert [repr(node.params["by"]) for node in new.nodes] == ["0.0", "-0.0", "1", "1.0", "True"]
+    assert found == {"repeated": 1}

@@ -143,3 +143,18 @@ def test_a_turn_that_differs_ends_the_loop() -> None:
     arrays = normal((20, 2))
     rolled, _, _ = rewritten(odd, arrays, Goal(always=True))
     assert max(errors(odd, run(rolled, arrays), arrays)) < 2e-6
+
+
+def test_zeros_of_two_signs_are_two_numbers() -> None:
+    """A quotient by zero goes by its sign."""
+
+    def alternating(x: Any) -> Any:
+        h = x[0]
+        for t in range(1, len(x)):
+            h = 0.5 * h + jnp.clip(x[t] / (0.0 if t % 2 else -0.0), -1, 1)
+        return h
+
+    arrays = normal((12, 2))
+    rolled, sites, _ = rewritten(alternating, arrays, Goal(always=True))
+    assert any("unrolled" in site.found and site.is_changed for site in sites)
+    assert max(errors(alternating, run(rolled, arrays), arrays)) < 2e-6
