@@ -14,7 +14,14 @@ from dataclasses import replace
 from orchestrator_core.conductor.facts.affine import Broken, Fact, Kind, Rule
 from orchestrator_core.conductor.facts.linear import DENSE, Along, Linear
 from orchestrator_core.conductor.facts.linear import RULES as LINEAR
-from orchestrator_core.conductor.facts.logarithm import Excess, Largest, Logarithm, merged, moved_by
+from orchestrator_core.conductor.facts.logarithm import (
+    Excess,
+    Largest,
+    Logarithm,
+    merged,
+    moved_by,
+    place_of_all,
+)
 from orchestrator_core.conductor.ir.graph import Graph
 from orchestrator_core.conductor.ir.node import Node
 from orchestrator_core.conductor.ir.value import Atom, Value
@@ -202,9 +209,8 @@ def _alike(cases: Sequence[Logarithm]) -> Fact:
     """What holds of each of them."""
     if len({(each.is_exp, each.shift) for each in cases}) > 1:
         return None
-    places = [each.place for each in cases if each.place is not None]
-    place = places[0] if all(each == places[0] for each in places) else DENSE
-    return replace(cases[0], place=place, is_positive=all(each.is_positive for each in cases))
+    positive = all(each.is_positive for each in cases)
+    return replace(cases[0], place=place_of_all(cases), is_positive=positive)
 
 
 _RULES: Mapping[str, How] = {

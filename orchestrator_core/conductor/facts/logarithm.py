@@ -66,7 +66,11 @@ def merged(node: Node, given: Sequence[Fact]) -> Fact:
     moved = [moved_by(node, fact, side) for side, fact in enumerate(given)]
     if any(each is None for each in moved) or len({each.shift for each in moved}) > 1:
         return None
-    places = [each.place for each in moved if each.place is not None]
-    same = all(each == places[0] for each in places)
     positive = all(each.is_positive for each in moved)
-    return replace(moved[0], place=places[0] if same else DENSE, is_positive=positive)
+    return replace(moved[0], place=place_of_all(moved), is_positive=positive)
+
+
+def place_of_all(facts: Sequence[Logarithm]) -> Fact:
+    """Where elements of the carry are in something made of all of these."""
+    places = [each.place for each in facts if each.place is not None]
+    return DENSE if any(each != places[0] for each in places) else next(iter(places), None)

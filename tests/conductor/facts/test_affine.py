@@ -91,6 +91,21 @@ def test_what_may_wrap_around_or_change_its_sign(step: Step, dtype: str, kind: K
     assert system.kind is kind
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda c, x: jnp.logaddexp(x - c, x - c),
+        lambda c, x: jnp.logaddexp(jnp.where(x > 0, x - c, 2 * x - c), x),
+    ],
+)
+def test_what_is_made_of_carries_that_are_subtracted_is_not_affine(step: Step) -> None:
+    recurrence = Recurrence(
+        "", lambda c, x: jax.lax.scan(lambda c, x: (step(c, x), None), c, x)[0], ((4,), (6, 4))
+    )
+    ((system,),) = found(recurrence)
+    assert system.kind is Kind.NONE
+
+
 def test_the_largest_may_be_seen_through_many_views() -> None:
     """More than Python's stack is deep."""
 
