@@ -96,6 +96,26 @@ def test_what_is_no_number(function: Any) -> None:
             np.testing.assert_allclose(made, exact, rtol=1e-5, atol=1e-5)
 
 
+def begun_anew(k: Any, h: Any, start: Any) -> Any:
+    """Where two infinities have no difference."""
+
+    def step(c: Any, now: Any) -> Any:
+        k, h = now
+        c = jnp.where(jnp.isnan(c - h), 0.5, jnp.logaddexp(c, h))
+        return c, c + k
+
+    return lax.scan(step, start, (k, h))[1]
+
+
+@pytest.mark.parametrize("function", [log_space, stabilised_by_hand, begun_anew])
+def test_nothing_and_nothing_is_what_the_loop_makes_of_it(function: Any) -> None:
+    """The logarithm of nothing is minus infinity, and less its own maximum NaN."""
+    k, h, start = arguments()
+    nothing = [k, h.at[:9].set(-jnp.inf).at[-9:].set(-jnp.inf), start - jnp.inf]
+    (made,) = run(parallel(function, [k, h, start]), nothing)
+    np.testing.assert_allclose(made, run(function, nothing), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.slow
 def test_gradients() -> None:
     def all_(k: Any, h: Any, start: Any) -> Any:
