@@ -63,12 +63,13 @@ class Device:
     origin: str = "assumed"
 
     def dot_rate(self, dtype: object) -> float:
-        """Flops a second; of a type that is not listed that of float32, by its size."""
+        """Flops a second; of a type that is not listed that of float32, by its size. Derivatives of
+        whole numbers have none: nothing is computed of them."""
         rates = dict(self.dot_rates)
         name = "float32" if dtype is None else np.dtype(dtype).name  # type: ignore[call-overload]
         if name in rates:
             return rates[name]
-        return rates["float32"] * 4 / np.dtype(name).itemsize
+        return rates["float32"] * 4 / max(1, np.dtype(name).itemsize)
 
     def byte_rate(self, touched: float) -> float:
         """Bytes a second of a kernel that touches so many in all."""

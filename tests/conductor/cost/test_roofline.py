@@ -286,3 +286,12 @@ def test_what_makes_nothing_costs_something() -> None:
         return 2 * x
 
     assert priced(told, (8,)).seconds > priced(lambda x: 2 * x, (8,)).seconds
+
+
+def test_derivatives_of_whole_numbers_have_a_price() -> None:
+    """They are of a type without bytes."""
+
+    def both(x: Any) -> Any:
+        return jax.jvp(lambda x: (jnp.argsort(x), 2 * x), (x,), (x,))
+
+    assert 0 < price(read(jax.make_jaxpr(both)(jnp.ones(64)))).seconds < 1e-3
