@@ -57,7 +57,7 @@ class FlowRunInfo:
             logger=_logger(),
             flow_run=flow_run,
             origin="" if flow is None else origin_of(flow.fn),
-            features={} if found is None else features_of_flow(found.parameters or {}),
+            features={} if found is None else features_of_flow(flow, found.parameters or {}),
         )
 
     def inside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

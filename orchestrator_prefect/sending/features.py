@@ -17,8 +17,9 @@ MOST = 16
 LONGEST = 60
 """Letters of a name, of which a longer one is no feature."""
 
-FLOW = " (flow)"
-"""What the names of those end with that are parameters of the flow."""
+FLOW = " (flow"
+"""What the names of those have in them that are parameters of the flow; then comes the flow's, for
+an `n` of one flow says nothing of another's, although tasks of both be the same."""
 
 COLLECTIONS = (list, tuple, dict, set, frozenset, range, bytes, bytearray)
 
@@ -33,19 +34,17 @@ def features_of(arguments: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def features_of_flow(parameters: Mapping[str, Any]) -> dict[str, float]:
-    """Those that all tasks of a flow with these parameters have; named apart from their own."""
-    return {of_flow(name): size for name, size in features_of(parameters).items()}
-
-
-def of_flow(name: str) -> str:
-    """The name of a feature that is a parameter of the flow."""
-    return f"{name}{FLOW}"
+def features_of_flow(flow: Any, parameters: Mapping[str, Any]) -> dict[str, float]:
+    """Those that all tasks of a flow with these parameters have; named apart from their own, and by
+    its function, for that stays where a flow is renamed."""
+    function = getattr(getattr(flow, "fn", None), "__name__", "")
+    end = f"{FLOW} {function[:LONGEST]})"
+    return {f"{name}{end}": size for name, size in features_of(parameters).items()}
 
 
 def flow_features(sets: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Of the features of a run's tasks, those that are the flow's."""
-    return {name: size for each in sets for name, size in each.items() if name.endswith(FLOW)}
+    return {name: size for each in sets for name, size in each.items() if FLOW in name}
 
 
 def features_now(then: Mapping[str, float], flow: Mapping[str, float]) -> Mapping[str, float]:
@@ -53,11 +52,9 @@ def features_now(then: Mapping[str, float], flow: Mapping[str, float]) -> Mappin
     says: what was a parameter of the flow, handed on, is one again."""
     if not flow:
         return then
-    own = {name: size for name, size in then.items() if not name.endswith(FLOW)}
-    for name, size in own.items():
-        if then.get(of_flow(name)) == size:
-            own[name] = flow.get(of_flow(name), size)
-    return {**own, **flow}
+    handed = {(name.partition(FLOW)[0], then.get(name)): size for name, size in flow.items()}
+    own = {name: size for name, size in then.items() if FLOW not in name}
+    return {name: handed.get((name, size), size) for name, size in own.items()} | dict(flow)
 
 
 def _size(value: Any) -> float | None:

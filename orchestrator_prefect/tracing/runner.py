@@ -51,9 +51,9 @@ class TracingRunner(TaskRunner[Any]):
         """A runner for another trace with the same settings."""
         return TracingRunner(self._watch, self._estimates, features=self._features)
 
-    def flow_given(self, parameters: Mapping[str, Any]) -> None:
+    def flow_given(self, flow: Any, parameters: Mapping[str, Any]) -> None:
         """The flow has these parameters."""
-        self._of_flow = features_of_flow(parameters) if self._features else {}
+        self._of_flow = features_of_flow(flow, parameters) if self._features else {}
 
     def submit(
         self,

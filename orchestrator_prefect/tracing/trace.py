@@ -74,7 +74,7 @@ def trace(
         loop.get_loop()
         with watch(over):
             given = _checked(flow, parameters)
-            runner.flow_given(given)
+            runner.flow_given(flow, given)
             with _in_run(flow, runner, given):
                 _follow(flow, given, over, loop)
     if not runner.submissions:

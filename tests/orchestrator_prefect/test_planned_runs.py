@@ -120,7 +120,7 @@ def test_how_large_arguments_are_is_written_down_and_told_where_no_run_had_the_l
     made(1234, "secret", [1, 2, 3])
     made(123_400, "secret", [1, 2, 3])
     graph = store.run(store.runs()[0].run_id).graph
-    of_flow = {"rows (flow)": 120_000.0, "parts (flow)": 3.0}
+    of_flow = {"rows (flow sized)": 120_000.0, "parts (flow sized)": 3.0}
     assert dict(graph.features(0)) == {"size": 120_000.0, **of_flow}
     assert dict(graph.features(1)) == {"parts": 2.0, **of_flow}
     observed = store.observations(graph.kinds[:1])
@@ -128,7 +128,7 @@ def test_how_large_arguments_are_is_written_down_and_told_where_no_run_had_the_l
     store.close()
     told = [each.getMessage() for each in said if "nothing learned yet" in each.getMessage()]
     assert told == [
-        "nothing learned yet with rows (flow) = 120,000, only with 1,200: foretold as of those"
+        "nothing learned yet with rows (flow sized) = 120,000, only with 1,200: foretold as of those"
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from prefect import flow
 
 from orchestrator_prefect.sending.features import (
     MOST,
@@ -59,9 +60,25 @@ def test_they_are_few() -> None:
     assert features_of({"x" * 1000: 1}) == {}
 
 
+@flow(name="monthly")
+def report(rows: int, n: int) -> None: ...
+
+
+@flow
+def other(n: int) -> None: ...
+
+
 def test_a_parameter_that_was_handed_on_is_so_again() -> None:
-    then = {"rows": 1e4, "seed": 7.0, **features_of_flow({"rows": 1e4, "n": 3})}
-    now = flow_features([features_of_flow({"rows": 1e6, "n": 3}), {"seed": 9.0}])
-    assert now == {"rows (flow)": 1e6, "n (flow)": 3.0}
+    then = {"rows": 1e4, "seed": 7.0, **features_of_flow(report, {"rows": 1e4, "n": 3})}
+    now = flow_features([features_of_flow(report, {"rows": 1e6, "n": 3}), {"seed": 9.0}])
+    assert now == {"rows (flow report)": 1e6, "n (flow report)": 3.0}
     assert features_now(then, now) == {"rows": 1e6, "seed": 7.0, **now}
     assert features_now(then, {}) == then
+
+
+def test_parameters_of_two_flows_are_two_features_although_they_have_one_name() -> None:
+    """A task of both would be foretold by a number that says something else there."""
+    one, two = (features_of_flow(each, {"n": 3}) for each in (report, other))
+    assert not one.keys() & two.keys()
+    renamed = report.with_options(name="weekly")
+    assert features_of_flow(renamed, {"n": 3}) == one
