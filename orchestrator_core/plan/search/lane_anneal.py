@@ -91,9 +91,15 @@ def begin(p: Problem, s: Walk, order: Ints, place: Ints, pinned: Ints, look: flo
 @compiled
 def latest_starts(p: Problem, s: Walk) -> Floats:
     """(n,) when each task of the current solution may start at the latest, for the same makespan
-    and the same order on each lane."""
+    and the same order on each lane; no task later than its consumers."""
     find_latest(p, s)
-    return s.latest - (s.now.end - s.now.start)
+    start = s.latest - (s.now.end - s.now.start)
+    for x in range(len(start) - 1, -1, -1):
+        t = s.now_order[x]
+        for k in range(p.out_ptr[t], p.out_ptr[t + 1]):
+            # By rounding alone, where a producer takes no time: it would be decoded after them.
+            start[t] = min(start[t], start[p.out_task[k]])
+    return start
 
 
 @inner

@@ -104,6 +104,19 @@ def test_a_deadline_that_list_orders_miss_is_met():
     assert found.end[list(found.task).index(1)] == 1.0
 
 
+@pytest.mark.parametrize("seconds", [0.26, 0.3, 0.9])
+def test_what_takes_no_time_comes_before_what_needs_it(seconds):
+    """Justified to the right, it starts with its consumer, but for the rounding of the sums."""
+    durations = np.outer([0.0, seconds, seconds, seconds], [1.43, 4.5, 1.0, 3.1, 2.05])
+    edges = [(0, 1, 3), (0, 2, 3), (1, 3, 3)]
+    instance = Instance.from_arrays(durations, edges, latency=0.5, seconds_per_byte=1.0)
+    proposals = list(LocalSearch().plan(Brief(instance, Budget(iterations=300))))
+    found = [each.schedule for each in proposals if each.schedule is not None]
+    for schedule in found:
+        check_schedule(instance, schedule)
+    assert found[-1].makespan == pytest.approx(3 * seconds)
+
+
 def test_what_is_due_first_runs_first_when_tardiness_counts():
     """One worker; a (3 s, due 3) and b (1 s, due 1): b, a costs 1 s, and a, b costs 3 s."""
     tasks = [Task("a", seconds=3, due=3.0), Task("b", seconds=1, due=1.0)]
