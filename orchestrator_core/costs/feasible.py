@@ -11,6 +11,9 @@ from orchestrator_core.graph.finer_kind import plain_kind
 from orchestrator_core.graph.task_graph import Demand, Floats, TaskGraph
 from orchestrator_core.words import two_sizes
 
+MOST_TOLD = 3
+"""Workers of which it is told what each of them lacks."""
+
 
 def eligible_pairs(graph: TaskGraph, cluster: Cluster) -> NDArray[np.bool_]:
     """(m, w) does the mode fit on the idle worker, and may it run there?"""
@@ -37,10 +40,14 @@ def needed_memory(graph: TaskGraph) -> Floats:
 
 
 def _offers(worker: Worker, demand: Demand) -> bool:
+    return _may_run(worker, demand) and all(
+        worker.resources.get(r, 0.0) >= need for r, need in demand.resources.items()
+    )
+
+
+def _may_run(worker: Worker, demand: Demand) -> bool:
     called = {worker.name, worker.kind, plain_kind(worker.kind)}
-    if demand.eligible is not None and not called & set(demand.eligible):
-        return False
-    return all(worker.resources.get(r, 0.0) >= need for r, need in demand.resources.items())
+    return demand.eligible is None or bool(called & set(demand.eligible))
 
 
 def check_feasible(graph: TaskGraph, cluster: Cluster, seconds: Floats) -> None:
@@ -109,7 +116,30 @@ def _cause(graph: TaskGraph, cluster: Cluster, task: int) -> str:
                 f"may run only on {list(demand.eligible)}; the workers' names and kinds are "
                 f"{sorted(known)[:20]}"
             )
-    return "has no worker that offers all that it needs at once, or a finite duration anywhere"
+    lacks = [_lack(worker, demand, need, memory) for worker in cluster.workers]
+    if not any(lacks):
+        return "has no finite duration on any worker that offers what it needs"
+    told = [
+        f"{worker.name!r} {lack or 'has no finite duration'}"
+        for worker, lack in zip(cluster.workers, lacks, strict=True)
+    ]
+    more = f", and so on for {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+    return f"has no worker that offers all that it needs: {', '.join(told[:MOST_TOLD])}{more}"
+
+
+def _lack(worker: Worker, demand: Demand, threads: int, memory: float) -> str:
+    """The first thing that a worker lacks for such a mode; nothing if it fits."""
+    if not _may_run(worker, demand):
+        return f"is none of {list(demand.eligible or ())}"
+    if threads > worker.threads:
+        return f"has {worker.threads} of {threads} threads"
+    for resource, amount in demand.resources.items():
+        if (have := worker.resources.get(resource, 0.0)) < amount:
+            return f"has {have:g} of {amount:g} {resource}"
+    if memory > worker.memory:
+        wanted, offered = two_sizes(memory, worker.memory)
+        return f"has {offered} of {wanted} of memory"
+    return ""
 
 
 def _check_deadlines(graph: TaskGraph, seconds: Floats) -> None:

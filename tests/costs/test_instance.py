@@ -189,8 +189,20 @@ class TestInfeasible:
 
     def test_no_worker_offers_all_at_once(self) -> None:
         cluster = Cluster([Worker("x", threads=4), Worker("y", resources={"GPU": 1})])
-        with pytest.raises(InfeasibleInstance, match="no worker that offers all"):
+        told = "no worker that offers all.*'x' has 0 of 1 GPU, 'y' has 1 of 4 threads$"
+        with pytest.raises(InfeasibleInstance, match=told):
             price(Task("a", seconds=1.0, threads=4, resources={"GPU": 1}), on=cluster)
+
+    def test_who_lacks_what_is_told_of_a_few(self) -> None:
+        """Only z may be used, and its memory does not hold the task; of many some are told."""
+        workers = [Worker("z", memory=5.0), *(Worker(f"w{k}", kind="big") for k in range(9))]
+        told = r"'z' has 5 bytes of 6 bytes of memory, 'w0' is none of \['z'\].* for 7 more$"
+        with pytest.raises(InfeasibleInstance, match=told):
+            price(Task("a", seconds=1.0, memory=6.0, eligible=("z",)), on=Cluster(workers))
+
+    def test_no_finite_duration(self) -> None:
+        with pytest.raises(InfeasibleInstance, match="task 't0' has no finite duration on any"):
+            Instance.from_arrays([[math.inf, math.inf], [1, 1]], [])
 
     def test_stock(self) -> None:
         """Two tasks take 2 each at the least (their second modes), 4 in all."""
