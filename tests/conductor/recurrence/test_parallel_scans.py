@@ -105,7 +105,7 @@ def test_what_is_hardly_associative_is_left_alone_in_few_bits(dtype: str) -> Non
     arrays = [jnp.ones((1000, 2), dtype)]
     same, sites, _ = rewritten(function, arrays, SMALLER)
     assert [site.reason for site in sites] == ["its operation is not associative"]
-    assert jnp.array_equal(run(same, arrays)[0], jax.jit(function)(*arrays))
+    assert jnp.array_equal(run(same, arrays)[0], run(function, arrays))
 
 
 @pytest.mark.parametrize(
