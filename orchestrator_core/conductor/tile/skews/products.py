@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from orchestrator_core.conductor.cost import this_device
 from orchestrator_core.conductor.facts.axes import Axis, Spec, Untileable, roles, whole
 from orchestrator_core.conductor.facts.intervals.arrays import xp
 from orchestrator_core.conductor.facts.intervals.interval import Interval
@@ -58,6 +59,10 @@ def window_of(node: Node, spec: Spec, tile: Tile) -> Window:
 
 
 def _product(node: Node, operands: Sequence[Any], dtype: Any) -> Any:
+    """XLA turns what lies in diagonals, and its library for CPUs then knows no sums in 32 bits of
+    factors in 16: running such a product fails (seen in 0.10.2)."""
+    if this_device().platform == "cpu":
+        operands = [each.astype(jnp.promote_types(each.dtype, dtype)) for each in operands]
     left, right = operands
     return product(
         left,
