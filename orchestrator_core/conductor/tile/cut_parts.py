@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jax import lax
@@ -14,6 +14,7 @@ from orchestrator_core.conductor.ir.node import Node, of_primitive
 from orchestrator_core.conductor.ir.value import Atom, Literal, Value
 from orchestrator_core.conductor.ir.written import written
 from orchestrator_core.conductor.tile.cut import Cut
+from orchestrator_core.conductor.tile.picked_parts import picks_along, scattered
 
 
 class CutParts:
@@ -51,6 +52,9 @@ class CutParts:
             if along:
                 return self._counted(node, shape, start)
             return self.like(node, [], shape, {**node.params, "shape": shape})
+        if node is not None and node.name == "scatter-add" and picks_along(node, cut.axis):
+            part = self.part(node.inputs[0], cut, k)
+            return self.written(scattered(node, cut, k), [part, *node.inputs[1:]], node)
         return self._slice(value, cut, k, node)
 
     def _counted(self, node: Node, shape: tuple[int, ...], start: int) -> Value:
@@ -61,11 +65,23 @@ class CutParts:
             at = lax.broadcasted_iota(counting_type(value.shape[axis]), shape, axis) + start
             return [at.astype(value.dtype)]
 
-        made = written(positions, [], node.source)
+        return self.written(positions, [], node)
+
+    def written(
+        self, function: Callable[..., list[Any]], inputs: Sequence[Atom], node: Node
+    ) -> Value:
+        """What a function of these makes, in the place of what the node makes."""
+        values = [each for each in inputs if isinstance(each, Value)]
+
+        def of_values(*arrays: Any) -> list[Any]:
+            rest = iter(arrays)
+            return function(*(e.value if isinstance(e, Literal) else next(rest) for e in inputs))
+
+        made = written(of_values, values, node.source)
         self.nodes += made.nodes
-        (counted,) = made.outputs
-        assert isinstance(counted, Value)
-        return counted
+        (output,) = made.outputs
+        assert isinstance(output, Value)
+        return output
 
     def _cut_broadcast(self, node: Node, cut: Cut, k: int) -> Value:
         """The operand is cut if it has the axis."""

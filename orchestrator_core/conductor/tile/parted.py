@@ -2,9 +2,9 @@
 
     p = softmax([s, sink]);  p[:, :n] @ v        attention with a sink beside its scores
 
-Elementwise operations are done with each part, reductions of the parts are put together, and a
-slice that is one part is that part. What is then not needed as a whole is not made. Only the order
-of sums changes.
+Elementwise operations are done with each part, reductions of the parts are put together, a slice
+that is one part is that part, and what is picked by index is picked of the part in which it is. What
+is then not needed as a whole is not made. Only the order of sums changes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from orchestrator_core.conductor.ir.node import Node, of_primitive
 from orchestrator_core.conductor.ir.value import Atom, Value
 from orchestrator_core.conductor.tile.cut import Cut
 from orchestrator_core.conductor.tile.cut_parts import CutParts
+from orchestrator_core.conductor.tile.picked_parts import gathered, picks_along
 
 TOGETHER: Mapping[str, Any] = {
     "reduce_sum": lax.add_p,
@@ -78,15 +79,36 @@ class _Walk:
         if given and node.name == "split":
             self._split(node, given[0])
         elif not given or node.primitive is None or len(node.outputs) != 1 or node.effects:
-            self._parts.nodes.append(node)
+            self._take_whole(node)
         elif node.name in ELEMENTWISE and node.output.shape:
             self._cuts[node.output] = given[0]
             self._parts.nodes.append(node)
         elif node.name in TOGETHER:
             self._reduce(node, given[0])
         else:
-            part = self._sliced(node, given[0]) if node.name == "slice" else None
+            part = self._part_of(node)
             self._parts.nodes.append(node if part is None else _copy(part, node.output, node))
+
+    def _take_whole(self, node: Node) -> None:
+        """What is added by index into zeros is cut as what it is the derivative of."""
+        if node.name == "scatter-add":
+            shape, starts = node.output.shape, self._starts & self._cuts.keys()
+            cuts = (self._cuts[start] for start in starts if start.shape == shape)
+            cut = next((each for each in cuts if picks_along(node, each.axis)), None)
+            if cut is not None:
+                self._cuts[node.output] = cut
+        self._parts.nodes.append(node)
+
+    def _part_of(self, node: Node) -> Atom | None:
+        """What the node takes out of its first operand, if that comes from single parts."""
+        operand = node.inputs[0]
+        cut = self._cuts.get(operand) if isinstance(operand, Value) else None
+        if cut is not None and node.name == "slice":
+            return self._sliced(node, cut)
+        if cut is None or node.name != "gather" or not picks_along(node, cut.axis):
+            return None
+        parts = [self._parts.part(operand, cut, k) for k in range(len(cut.sizes))]
+        return self._parts.written(gathered(node, cut), [node.inputs[1], *parts], node)
 
     def _start(self, node: Node) -> None:
         if node.name == "concatenate":

@@ -43,6 +43,22 @@ def along_the_other_axis(q: Any, k: Any, v: Any) -> Any:
     return jnp.tanh(scores).sum(1), (scores**2).min(0), (scores > 0).all((0, 1))
 
 
+PLACES = np.array([0, 5, 6, 11, 12, -1])
+"""Of both parts, at their ends, beyond both, and counted from the end."""
+
+
+def with_a_queue(q: Any, k: Any, v: Any) -> Any:
+    """He and others, arXiv 1911.05722, with the positives beside the negatives."""
+    scores = jnp.concatenate([q @ k.T, q @ v.T], 1)
+    return jnp.take_along_axis(jax.nn.log_softmax(scores), PLACES[:, None], 1)
+
+
+def picked_by_two_places(q: Any, k: Any, v: Any) -> Any:
+    """Moved to the bound if they are beyond it; of a type in which the whole has no place."""
+    scores = jnp.exp(jnp.concatenate([q @ k.T, q @ v.T], 1))
+    return scores.at[jnp.arange(N), PLACES.astype(np.int8)].get(mode="clip") / scores.sum(1)
+
+
 def cut_elsewhere(q: Any, k: Any, v: Any) -> Any:
     return jnp.concatenate([q @ k.T, q @ v.T], 1)[:, 1:] @ jnp.concatenate([k, v])[1:]
 
@@ -81,6 +97,8 @@ def gradients(function: Callable[..., Any]) -> Callable[..., Any]:
         with_a_sink,
         pytest.param(two_sets_of_keys, marks=pytest.mark.slow),
         along_the_other_axis,
+        with_a_queue,
+        picked_by_two_places,
     ],
 )
 def test_parts_are_not_put_together(function: Callable[..., Any]) -> None:
