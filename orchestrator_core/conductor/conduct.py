@@ -108,12 +108,12 @@ def conduct(
     program rounds a few times. A loop that carries 16 bits, or casts to them, rounds in each step,
     and rewritten it rounds less often: over many steps the two drift apart, and the original from
     the exact result. A thousand ones added up in bfloat16 are 256 in a loop, and 976 once it is
-    rewritten; ``strict`` leaves such a loop. What is rounded to fewer than 16 bits, or by `lax.reduce_precision`, is
-    rounded in each step as it was. What is computed again, for the backward pass or once its
-    maximum is known, a compiler may round otherwise the second time: exponents of a magnitude of
-    some units are better kept in 32 bits, as in plain JAX. Where an intermediate value overflows,
-    the result moves towards the one in float64; of infinite numbers in a parallel scan, and of the
-    sign of zeros, nothing is promised.
+    rewritten; ``strict`` leaves such a loop. What is rounded to fewer than 16 bits, or by
+    `lax.reduce_precision`, is rounded in each step as it was. What is computed again, for the
+    backward pass or once its maximum is known, a compiler may round otherwise the second time:
+    exponents of a magnitude of some units are better kept in 32 bits, as in plain JAX. Where an
+    intermediate value overflows, the result moves towards the one in float64; of infinite numbers
+    in a parallel scan, and of the sign of zeros, nothing is promised.
 
     Args:
         fn: a function; left out, this is a decorator. Methods too.

@@ -128,7 +128,8 @@ def test_how_large_arguments_are_is_written_down_and_told_where_no_run_had_the_l
     store.close()
     told = [each.getMessage() for each in said if "nothing learned yet" in each.getMessage()]
     assert told == [
-        "nothing learned yet with rows (flow sized) = 120,000, only with 1,200: foretold as of those"
+        "nothing learned yet with rows (flow sized) = 120,000, only with 1,200: "
+        "foretold as of those"
     ]
 
 

@@ -3,8 +3,8 @@
     p = softmax([s, sink]);  p[:, :n] @ v        attention with a sink beside its scores
 
 Elementwise operations are done with each part, reductions of the parts are put together, a slice
-that is one part is that part, and what is picked by index is picked of the part in which it is. What
-is then not needed as a whole is not made. Only the order of sums changes.
+that is one part is that part, and what is picked by index is picked of the part in which it is.
+What is then not needed as a whole is not made. Only the order of sums changes.
 """
 
 from __future__ import annotations
