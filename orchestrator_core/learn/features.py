@@ -14,9 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from orchestrator_core.graph.task_graph import Floats
+from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.learn.columns import Columns
-from orchestrator_core.learn.foretelling import Series
+from orchestrator_core.learn.foretelling import WIDE, Series
 from orchestrator_core.learn.learned import FeatureCosts
 from orchestrator_core.learn.overhead import USUAL, overheads_of
 from orchestrator_core.learn.solver import JITTER, SHORTEST, solve
@@ -94,9 +94,24 @@ def _learned(
     known = np.isfinite(column)
     last = column[known & (series.age == 0)]
     reference = float(np.mean(last if len(last) else column[known]))
-    low, high = np.exp([column[known].min(), column[known].max()]).tolist()
     if exponent is not None:
-        return FeatureCosts(name, *exponent, reference, low, high)
+        return FeatureCosts(name, *exponent, reference, *_range(column[known]))
     perhaps, variance = series.exponent(column, known)
     may_matter = abs(perhaps) > max(LEAST, SURE * variance**0.5)
-    return FeatureCosts(name, 0.0, 0.0, reference, low, high, may_matter)
+    seen = _in_company(column[known], series.age[known]) if may_matter else column[known]
+    return FeatureCosts(name, 0.0, 0.0, reference, *_range(seen), may_matter)
+
+
+def _range(logs: Floats) -> tuple[float, float]:
+    low, high = np.exp([logs.min(), logs.max()]).tolist()
+    return low, high
+
+
+def _in_company(logs: Floats, age: Ints) -> Floats:
+    """A run's number counts where another run had about the same; all do where none has: what a
+    single run says of its own number is not believed yet."""
+    runs = np.bincount(age, logs) / np.maximum(np.bincount(age), 1)
+    runs = runs[np.unique(age)]
+    near = np.abs(runs[:, None] - runs) < WIDE
+    kept = runs[near.sum(axis=1) > 1]
+    return kept if len(kept) else logs

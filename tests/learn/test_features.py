@@ -178,6 +178,19 @@ def test_of_a_number_that_grew_while_all_grew_it_is_told_that_it_may_matter() ->
     )
 
 
+def test_what_a_single_run_says_of_a_jump_is_not_believed_and_that_is_told() -> None:
+    """The next one was foretold as those before the jump, a tenth of what it took, without a word;
+    once two have said the same, it is foretold by them."""
+    few, jump = [{"rows": rows} for rows in (1.1e4, 9e3, 1.2e4, 1e4)], {"rows": 1e5}
+    graph = TaskGraph.build()
+    graph.task("k-0", kind="k", features=jump)
+    once, twice = (fit(history(few + [jump] * times, by_rows)) for times in (1, 2))
+    assert expected(once, jump) < 1.0
+    assert unseen(once.kinds, graph.done()).startswith("nothing learned yet with rows = 100,000")
+    assert unseen(twice.kinds, graph.done()) == ""
+    assert expected(twice, jump) == pytest.approx(np.log(10.0), abs=0.35)
+
+
 def test_of_a_number_on_which_nothing_depends_nothing_is_told() -> None:
     runs: list[Given] = [{"seed": s} for s in (5.0, 9.0, 1.0, 80.0, 7.0, 2.0)]
     graph = TaskGraph.build()

@@ -88,7 +88,8 @@ def enable(
     with remote.connect(address) as client:
         added = remote.enable(client, mode=mode, store=store, objective=objective)
         found = remote.status(client)
-    done = "enabled" if added else "was enabled already, nothing changed"
+    as_it_is = "was enabled already, nothing changed (for other options: `disable` first)"
+    done = "enabled" if added else as_it_is
     results().print(f"{done}, mode {found['mode']}", soft_wrap=True)
     if holdup := found.get("holdup"):
         remark(f"note: {holdup}")

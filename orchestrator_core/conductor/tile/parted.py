@@ -92,8 +92,8 @@ class _Walk:
     def _take_whole(self, node: Node) -> None:
         """What is added by index into zeros is cut as what it is the derivative of."""
         if node.name == "scatter-add":
-            shape, starts = node.output.shape, self._starts & self._cuts.keys()
-            cuts = (self._cuts[start] for start in starts if start.shape == shape)
+            alike = (v for v in self._cuts if v in self._starts and v.shape == node.output.shape)
+            cuts = (self._cuts[value] for value in alike)
             cut = next((each for each in cuts if picks_along(node, each.axis)), None)
             if cut is not None:
                 self._cuts[node.output] = cut

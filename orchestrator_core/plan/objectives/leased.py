@@ -1,4 +1,5 @@
-"""leased: each task on the worker that ends it first, of those that are rented then (stage 3)."""
+"""leased: each task on the worker that ends it first, of those that are rented then; on one that is
+not only where nobody who is can run it (stage 3)."""
 
 from __future__ import annotations
 
@@ -7,10 +8,6 @@ import numpy as np
 from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.compiled import compiled
 from orchestrator_core.plan.engine.expand import Problem
-
-UNRENTED = 1e18
-"""Seconds added to the end outside of a lease: taken only where nobody who is rented can."""
-
 
 @compiled
 def leased(
@@ -35,7 +32,7 @@ def leased(
         free[b, : p.worker_threads[b]] = 0.0
     worker, end, last = np.zeros(n, dtype=np.int64), np.zeros(n), 0.0
     for t in order:
-        best, least, thread = -1, np.inf, 0
+        best, rented, thread = -1, False, 0
         for b in range(w):
             if seconds[t, b] == np.inf:
                 continue
@@ -54,9 +51,9 @@ def leased(
             if since[b] < np.inf:
                 begin = max(begin, since[b])
             ends = begin + seconds[t, b]
-            cost = ends if ends <= until[b] and since[b] < np.inf else ends + UNRENTED
-            if cost < least:
-                best, least, thread, end[t] = b, cost, first, ends
+            is_rented = ends <= until[b] and since[b] < np.inf
+            if best < 0 or is_rented > rented or (is_rented == rented and ends < end[t]):
+                best, rented, thread, end[t] = b, is_rented, first, ends
         worker[t] = best
         free[best, thread] = end[t]
         last = max(last, end[t])

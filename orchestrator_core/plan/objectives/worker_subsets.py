@@ -15,9 +15,9 @@ from orchestrator_core.plan.objectives.renting import Renting
 MOST_SUBSETS = 40
 """Beyond, the subsets grow in larger steps."""
 
-AVOID = 1e18
-"""Seconds added to the end on a worker outside of the subset: it is taken only if nobody else
-can."""
+AVOID = 1e6
+"""Times all the work, added to the end on a worker outside of the subset: it is taken only if
+nobody else can. Of much more, ends outside would all be rounded to the same."""
 
 
 def worker_subsets(instance: Instance) -> Iterator[Choice]:
@@ -45,6 +45,6 @@ def worker_subsets(instance: Instance) -> Iterator[Choice]:
 
 
 def _ahead(seconds: Floats, chosen: frozenset[int]) -> Floats:
-    ahead = np.full(seconds.shape, AVOID)
+    ahead = np.full(seconds.shape, AVOID * (1.0 + float(seconds.min(axis=1).sum())))
     ahead[:, sorted(chosen)] = 0.0
     return ahead

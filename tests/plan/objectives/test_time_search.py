@@ -238,6 +238,21 @@ def some_only_on_the_slow_one(seed: int) -> Instance:
     return Instance.price(builder.done(), Cluster(workers))
 
 
+def test_what_no_worker_of_a_subset_can_run_is_shared_by_the_others() -> None:
+    """All three ends were rounded to the same number, and the first worker did everything."""
+    builder = TaskGraph.build()
+    builder.task("plain", seconds=1)
+    for k in range(6):
+        builder.task(f"t{k}", seconds=10, resources={"GPU": 1})
+    gpus = [Worker(f"gpu-{k}", price=3, resources={"GPU": 1}) for k in range(3)]
+    instance = Instance.price(builder.done(), Cluster([Worker("cpu", price=1), *gpus]))
+    # Of the cheapest worker alone, which can run one of the tasks.
+    choice = next(c for c in worker_subsets(instance) if c.ahead is not None and not c.ahead[0, 0])
+    placed = place(instance, choice)
+    assert isinstance(placed, Schedule)
+    assert placed.makespan == pytest.approx(20.0)
+
+
 @pytest.mark.parametrize("objective", ["price,makespan", "busy-price,makespan", "makespan,price"])
 def test_tasks_stay_where_they_may_run(objective: str) -> None:
     for seed in range(12):

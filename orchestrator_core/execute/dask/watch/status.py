@@ -102,7 +102,8 @@ class Status:
         begin_so = [view for key, view in found.items() if run_id and key.startswith(run_id)]
         if not begin_so:
             which = f"run {run_id!r}" if run_id else "run"
-            raise InvalidInput(f"no {which} is under way; `status` lists those that are")
+            those = "; `status` lists those that are" if found else ""
+            raise InvalidInput(f"no {which} is under way{those}")
         return begin_so[-1]
 
     def timeline(self, view: RunView) -> Timeline | None:
