@@ -111,12 +111,16 @@ class PlanResult:
             for name, value in zip(self.objective.split(","), self.values, strict=False)
             if self.objective != "makespan"
         )
-        gap = self.gap if self.gap > OPTIMALITY_TOLERANCE else 0.0  # less is no gap, but rounding
         return (
             f"PlanResult({self.schedule!r}, {worth and worth + ', '}{self.status}, "
-            f"gap {100 * gap:.2g} %: bound {self.lower_bound:.6g} by {self.bound_method}; "
-            f"by {self.planner} in {self.seconds:.2g} s)"
+            f"{self._proven()}; by {self.planner} in {self.seconds:.2g} s)"
         )
+
+    def _proven(self) -> str:
+        gap = self.gap if self.gap > OPTIMALITY_TOLERANCE else 0.0  # less is no gap, but rounding
+        if math.isinf(gap):
+            return "no bound above 0 is known"
+        return f"gap {100 * gap:.2g} %: bound {self.lower_bound:.6g} by {self.bound_method}"
 
     def _repr_html_(self) -> str:
         from orchestrator_core.plan.picture import picture

@@ -49,6 +49,7 @@ def test_a_gap_of_rounding_is_told_as_none(bound, told):
 
 def test_nothing_is_known_about_a_schedule_without_a_bound():
     assert result(10.0, 0.0).gap == math.inf
+    assert "feasible, no bound above 0 is known" in repr(result(10.0, 0.0))
     assert result(0.0, 0.0).status is PlanStatus.OPTIMAL
 
 

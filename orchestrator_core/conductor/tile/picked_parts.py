@@ -69,4 +69,5 @@ def _local(indices: Any, place: int, cut: Cut, k: int, is_clipped: bool) -> Sequ
         at = jnp.clip(at, 0, sum(cut.sizes) - 1)
     inside = (at >= first) & (at < past)
     at = jnp.where(inside, at - first, 0 if is_clipped else FAR)
-    return indices.at[..., place].set(at), inside
+    columns = [at if k == place else indices[..., k] for k in range(indices.shape[-1])]
+    return jnp.stack(columns, -1), inside
