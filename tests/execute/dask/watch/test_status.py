@@ -99,7 +99,7 @@ async def test_the_last_run_is_shown_until_there_is_another(
     plugin = OrchestratorPlugin(advisor=(advisor := FixedAdvisor(**PROMISE)))
     told = Status(await start(s, plugin))
     assert told.picture()["runs"] == []
-    with pytest.raises(InvalidInput, match="no run is under way$"):
+    with pytest.raises(InvalidInput, match=r"no run is under way$"):
         told.gantt()
     shown = []
     for tag in ("first", "second"):
