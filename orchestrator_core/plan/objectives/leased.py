@@ -9,6 +9,7 @@ from orchestrator_core.graph.task_graph import Floats, Ints
 from orchestrator_core.plan.engine.compiled import compiled
 from orchestrator_core.plan.engine.expand import Problem
 
+
 @compiled
 def leased(
     p: Problem, order: Ints, seconds: Floats, since: Floats, until: Floats
