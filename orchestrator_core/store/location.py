@@ -30,7 +30,10 @@ def default_url() -> URL:
     """
     found = find(SETTINGS["store"], (environment(), Source("Dask", _in_dask), pyproject()))
     if found.value is not None:
-        return to_url(found.value)
+        try:
+            return to_url(found.value)
+        except StoreError as error:
+            raise StoreError(f"{found.where}: {error}") from None
     from platformdirs import user_data_path
 
     with _at_home():
@@ -58,7 +61,8 @@ def to_url(location: str | os.PathLike[str] | URL | None = None) -> URL:
         except (ArgumentError, ValueError):
             raise StoreError(
                 "the database's URL cannot be read; expected sqlite:///path, "
-                "postgresql://user:password@host/database, or the path of a file"
+                "postgresql://user:password@host/database (in a password, %40 for @, %3A for : and "
+                "%2F for /), or the path of a file"
             ) from None
     return _supported(location)
 

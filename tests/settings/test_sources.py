@@ -8,6 +8,7 @@ from pathlib import Path
 import dask
 import pytest
 
+from orchestrator_core.errors import StoreError
 from orchestrator_core.execute.dask.config import DEFAULTS
 from orchestrator_core.settings import SETTINGS, Source, Stated, find
 from orchestrator_core.settings.dask_config import dask_config
@@ -85,6 +86,21 @@ def test_the_default_database_is_the_one_that_is_set(
         assert default_url().database == str(project / "dask.db")
         monkeypatch.setenv("ORCHESTRATOR_DB", str(project / "mine.db"))
         assert default_url().database == str(project / "mine.db")
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://me:p@ss:word@host:port/x", "the database's URL cannot be read; .*%40 for @"),
+        ("oracle://host/x", "oracle"),
+    ],
+)
+def test_a_database_that_cannot_be_names_what_it_is_set_by(
+    monkeypatch: pytest.MonkeyPatch, url: str, said: str
+) -> None:
+    monkeypatch.setenv("ORCHESTRATOR_DB", url)
+    with pytest.raises(StoreError, match=f"ORCHESTRATOR_DB.*: .*{said}"):
+        default_url()
 
 
 def test_a_wrong_value_is_told_once_and_passed_over(caplog: pytest.LogCaptureFixture) -> None:
