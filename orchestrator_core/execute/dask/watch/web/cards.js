@@ -55,7 +55,8 @@ function show() {
   by("chart").hidden = by("hint").hidden = !run;
   if (!run) {
     by("flow").textContent = "Orchestrator";
-    by("where").textContent = `no run is under way · mode ${status.mode} · ${many(status.workers.length, "worker")}`;
+    by("where").textContent = ["no run is under way", `mode ${status.mode}`,
+      many(status.workers.length, "worker"), status.holdup].filter(Boolean).join(" · ");
     by("cards").replaceChildren();
     return;
   }
