@@ -90,7 +90,7 @@ ALONG: dict[str, Callable[..., Any]] = {
     "softmax by hand": lambda x, axis: _softmax(x, axis),
     "log_softmax": lambda x, axis: jax.nn.log_softmax(x, axis=axis),
     "cumsum": lambda x, axis: jnp.cumsum(x, axis=axis) / 16,
-    "cummax": lambda x, axis: jax.lax.cummax(x, axis=axis),
+    "cummax": lambda x, axis: jax.lax.cummax(x, axis=axis % x.ndim),
     "flip": lambda x, axis: jnp.flip(x, axis),
     "roll": lambda x, axis: jnp.roll(x, 7, axis),
     "shift": lambda x, axis: jnp.concatenate(
