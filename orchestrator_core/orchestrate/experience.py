@@ -60,6 +60,8 @@ class Lessons:
         followed: seconds of the latest runs that followed a plan.
         beaten: of each of `dask`, log of the bound that was known over what it took, NaN if none
             was: above 0, durations were overrated.
+        cut: was the latest run cut short? idle: the tasks that did none of their work in the runs
+            that count. idle_last: those of the latest run, see `admits`.
     """
 
     dask: list[float] = field(default_factory=list)
