@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator_core.execute.dask.graphs.followed import Followed
 from orchestrator_core.execute.dask.plans.progress import Progress
 from orchestrator_core.execute.directives import Key
 from orchestrator_core.execute.live import Course, Sight
+from orchestrator_core.execute.live.work_left import work_left
 from orchestrator_core.execute.mending_rules import PAUSE
 from orchestrator_core.execute.turns import Claim, Turn
 from orchestrator_core.plan.budget import Budget
@@ -72,17 +74,17 @@ class Steered:
         self._is_awaited, self._mended = False, 0
         self._names: tuple[str, ...] = course.instance.cluster.names
         self._late = 0.0
+        self._rows: list[Key | None] = []
         self.follow(course.schedule)
 
     def follow(self, schedule: Schedule) -> None:
         """This schedule is in force from now on."""
         self.course.follow(schedule)
-        key_of, names = self.run.snapshot.key_of, schedule.task_names
-        keys = [key_of.get(names[task]) for task in schedule.task.tolist()]
-        self._planned_end = dict(zip(keys, schedule.end.tolist(), strict=True))
+        self._look_at(schedule)
+        self._planned_end = dict(zip(self._rows, schedule.end.tolist(), strict=True))
         lengths = (schedule.end - schedule.start).tolist()
-        self._seconds = dict(zip(keys, lengths, strict=True))
-        self._late, self._latest, self._left = 0.0, schedule, None
+        self._seconds = dict(zip(self._rows, lengths, strict=True))
+        self._late = 0.0
 
     def mended(self, schedule: Schedule, reason: str) -> None:
         """The same, for this reason, which people are told of the first times."""
@@ -102,16 +104,31 @@ class Steered:
 
     def seen(self, schedule: Schedule, end: float) -> None:
         """It will go like this from now on, though it need not be followed; `end` in seconds."""
-        self._latest, self.expected_end, self._left = schedule, end, None
+        self.expected_end = end
+        self._look_at(schedule)
+
+    def _look_at(self, schedule: Schedule) -> None:
+        key_of, names = self.run.snapshot.key_of, schedule.task_names
+        self._rows = [key_of.get(names[task]) for task in schedule.task.tolist()]
+        self._latest, self._left = schedule, None
 
     def left(self, now: float) -> Mapping[str, float]:
         """Seconds of work that are left on each worker, by what was seen last."""
         if self._left is None or not 0 <= now - self._left[0] < FRESH:
-            plan = self._latest
-            seconds = np.maximum(0.0, plan.end - np.maximum(plan.start, now))
-            found = np.bincount(plan.worker, seconds, len(plan.worker_names))
+            plan, cluster = self._latest, self.course.instance.cluster
+            threads = [
+                cluster.workers[cluster.index[name]].threads if name in cluster.index else 1
+                for name in plan.worker_names
+            ]
+            found = work_left(
+                plan, self._are_in(self.run.open), self._are_in(self.sent), threads, now
+            )
             self._left = now, dict(zip(plan.worker_names, found.tolist(), strict=True))
         return self._left[1]
+
+    def _are_in(self, keys: Container[Key]) -> NDArray[np.bool_]:
+        """Of each row of the plan that was seen last, is its task among these?"""
+        return np.fromiter((key in keys for key in self._rows), bool, len(self._rows))
 
     def claim(self, now: float) -> Claim:
         """What speaks for it when another run comes."""

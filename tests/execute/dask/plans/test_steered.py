@@ -34,11 +34,14 @@ class Run:
             snapshot=SimpleNamespace(key_of=names, keys=list(names.values()), stored={}, there={}),
             started_at=0.0,
             notes=[],
+            open=set(names.values()),
         )
         self.steered = Steered(followed, Course(instance, plan), plan.makespan, prefetch=False)
         self.look(0.0)
 
     def end(self, task: str, moment: float) -> None:
+        self.steered.run.open.discard(f"k-{task}")  # type: ignore[attr-defined]
+        self.steered.sent.pop(f"k-{task}", None)
         self.ended.append((f"k-{task}", "ok", ("w0", "w0"), moment - 1.0, moment))
 
     def look(self, now: float, takes: float = 0.0) -> bool:
@@ -94,13 +97,25 @@ def test_it_is_looked_at_when_others_come_or_go_however_well_it_goes() -> None:
 
 def test_what_is_left_of_it_is_by_what_was_seen_last() -> None:
     run = Run()
+    run.steered.sent |= {f"k-t{i}": 0.0 for i in range(4)}
+    run.end("t0", 1.0)
+    run.end("t1", 2.0)
     assert run.steered.left(2.5) == {"w0": 7.5}
     assert run.steered.left(2.55) == {"w0": 7.5}, "that is fresh enough"
-    assert run.steered.left(4.0) == {"w0": 6.0}
+    run.end("t2", 3.0)
+    assert run.steered.left(3.5) == {"w0": 6.5}
     late = Schedule([Assignment(f"t{i}", "w0", i + 3.0, i + 4.0) for i in range(10)])
     run.steered.seen(late, 13.0)
-    assert run.steered.left(4.0) == {"w0": 9.0}
-    assert run.steered.claim(4.0) == Claim(False, 9.0)
+    assert run.steered.left(3.5) == {"w0": 7.0}, "it begins at 6"
+    assert run.steered.claim(3.5) == Claim(False, 7.0)
+
+
+def test_a_run_whose_tasks_are_kept_from_running_has_as_much_left_as_before() -> None:
+    """The first runs on, by a quarter of its age; one thread has begun no other."""
+    run = Run()
+    run.steered.sent |= {f"k-t{i}": 0.0 for i in range(10)}
+    assert run.steered.claim(8.0) == Claim(False, 2.0 + 9.0)
+    assert run.steered.claim(80.0) == Claim(False, 20.0 + 9.0)
 
 
 @pytest.mark.parametrize(("times", "told"), [(0, 0), (3, 3), (7, 4)])
