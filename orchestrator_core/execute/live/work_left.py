@@ -35,7 +35,8 @@ def work_left(
     is_begun &= _place(plan, is_begun) < np.asarray(threads)[plan.worker]
     rest = np.where(age < length, length - age, OVERDUE * age)
     seconds = np.where(is_begun, rest, np.where(is_open, length, 0.0))
-    return np.bincount(plan.worker, seconds, len(plan.worker_names))
+    left = np.bincount(plan.worker, seconds, len(plan.worker_names))
+    return left.astype(np.float64, copy=False)
 
 
 def _place(plan: Schedule, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
