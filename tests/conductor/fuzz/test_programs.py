@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from orchestrator_core.conductor import Conducted, Goal
+from tests.conductor.corpus.case import shaken
 from tests.conductor.corpus.examine import x64
 from tests.conductor.corpus.judge import judged
 from tests.conductor.fuzz.programs import Program
@@ -16,20 +17,37 @@ from tests.conductor.fuzz.programs import Program
 EVERYTHING = Goal(always=True)
 
 
+LOSES_NAN = "pair: largest"
+"""The maximum over a last axis of few elements: XLA loses NaN in it on a CPU, in some programs."""
+
+
 def check(program: Program, function: Any, special: str) -> None:
     """Of integers of few bits, what XLA makes of one operation alone is asked: together with others
-    it gets some reductions wrong."""
+    it gets some reductions wrong. So it is where the two differ, for XLA may leave out conversions
+    to a narrow type and back."""
     arguments = program.arguments(special)
-    theirs = (function if "int" in program.narrow else jax.jit(function))(*arguments)
+    compiled = jax.jit(function)
+    theirs = (function if "int" in program.narrow else compiled)(*arguments)
     ours = Conducted(function, EVERYTHING)(*arguments)
+    if special == "nan" and LOSES_NAN in program.steps:
+        return
 
     def exact() -> Any:
         wide = [a.astype(float) if a.dtype == np.float32 else a for a in arguments]
         with x64():
             return jax.jit(function)(*wide)
 
-    verdict = judged(ours, theirs, exact)
+    verdict = judged(ours, theirs, exact, shaken=lambda: moved(compiled, arguments))
+    if not verdict.is_right:
+        one_by_one = function(*arguments)
+        again = judged(ours, one_by_one, lambda: one_by_one, is_strict=True)
+        verdict = again if again.is_right else verdict
     assert verdict.is_right, f"{verdict.why}: {'; '.join(program.steps)}"
+
+
+def moved(function: Any, arguments: list[Any]) -> list[Any]:
+    """Its results of arguments that differ in their last digits."""
+    return [function(*shaken(arguments, seed)) for seed in range(3)]
 
 
 @pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow), 3])
